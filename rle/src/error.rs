@@ -1,0 +1,64 @@
+//! The one error type of the crate's face: each message says what is wrong, where, and the way out.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::value::ValueError;
+
+/// What can go wrong outside a trainer: in the request, the registry, the files.
+///
+/// A fault inside an algorithm is never an `Error` of this kind: it belongs to its slot's
+/// record and to the summary.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option, a configuration key or a value that is not accepted.
+    #[error("{0}")]
+    Usage(String),
+    /// The registered algorithms, prepares and flags do not fit together.
+    #[error("{0}")]
+    Registry(String),
+    /// A value that has no exact form in JSON, with the key it stands under.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A file that exists but is not what it has to be.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// The system refused an operation on a file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb phrase: `write`, `create the directory`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A lock that another process still held when the wait ended.
+    #[error("{} is locked by another process (waited {waited_seconds} s)", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// How long it was tried.
+        waited_seconds: u64,
+    },
+}
+
+impl Error {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Self::File { path: path.into(), problem: problem.into() }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,9 @@
+//! Annotated functions become a complete, resumable reinforcement-learning experiment program.
+#![forbid(unsafe_code)]
+
+mod error;
+mod stage;
+pub mod value;
+
+pub use error::Error;
+pub use stage::Stage;
