@@ -1,6 +1,7 @@
 //! Annotated functions become a complete, resumable reinforcement-learning experiment program.
 #![forbid(unsafe_code)]
 
+mod canonical;
 mod error;
 mod stage;
 pub mod value;
