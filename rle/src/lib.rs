@@ -3,6 +3,7 @@
 
 mod error;
 mod stage;
+mod storage;
 pub mod value;
 
 pub use error::Error;
