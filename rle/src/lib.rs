@@ -1,6 +1,8 @@
 //! Annotated functions become a complete, resumable reinforcement-learning experiment program.
 #![forbid(unsafe_code)]
 
+mod artifact;
+mod digest;
 mod error;
 mod stage;
 mod storage;
