@@ -4,6 +4,7 @@
 mod artifact;
 mod digest;
 mod error;
+mod provenance;
 mod stage;
 mod storage;
 pub mod value;
