@@ -2,8 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod canonical;
+mod artifact;
+mod digest;
 mod error;
+mod provenance;
 mod stage;
+mod storage;
 pub mod value;
 
 pub use error::Error;
