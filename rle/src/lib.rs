@@ -2,8 +2,17 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod profile;
+mod progress;
 mod stage;
 pub mod value;
 
 pub use error::Error;
+pub use progress::Progress;
 pub use stage::Stage;
+
+/// What expansions name. No part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::profile::{AsyncGuard, Guard, Site};
+}
