@@ -6,9 +6,18 @@ mod artifact;
 mod digest;
 mod error;
 mod provenance;
+mod profile;
+mod progress;
 mod stage;
 mod storage;
 pub mod value;
 
 pub use error::Error;
+pub use progress::Progress;
 pub use stage::Stage;
+
+/// What expansions name. No part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::profile::{AsyncGuard, Guard, Site};
+}
