@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod artifact;
+mod canonical;
 mod digest;
 mod error;
 mod provenance;
