@@ -8,6 +8,7 @@ mod error;
 mod provenance;
 mod stage;
 mod storage;
+mod timings;
 pub mod value;
 
 pub use error::Error;
