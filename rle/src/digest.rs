@@ -15,11 +15,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// A SHA-256 value.
 pub(crate) type Sha = [u8; 32];
 
-/// The SHA-256 of `bytes`, in hexadecimal.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes).into())
-}
-
 /// A hash in lower-case hexadecimal.
 pub(crate) fn hex(sha: &Sha) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -111,14 +106,15 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    use crate::canonical::sha256_hex;
 
     #[test]
-    fn known_hashes_come_out() {
-        assert_eq!(sha256_hex(b""), EMPTY);
-        assert_eq!(sha256_hex(b"abc"), ABC);
+    fn a_file_has_the_hash_that_every_other_program_computes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("abc");
+        fs::write(&path, "abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex(&hash_file(&path).unwrap().sha256), expected);
     }
 
     #[test]

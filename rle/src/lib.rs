@@ -3,6 +3,7 @@
 
 mod canonical;
 mod artifact;
+mod canonical;
 mod digest;
 mod error;
 mod provenance;
@@ -10,6 +11,7 @@ mod profile;
 mod progress;
 mod stage;
 mod storage;
+mod timings;
 pub mod value;
 
 pub use error::Error;

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use changes::changed_files;
-pub(crate) use format::{Executable, Identity, Provenance, Runtime, Source};
+pub(crate) use format::{Executable, Provenance, Runtime, Source};
 
 use crate::digest::{hash_file, hex};
 use git::Git;
