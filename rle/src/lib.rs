@@ -1,6 +1,7 @@
 //! Annotated functions become a complete, resumable reinforcement-learning experiment program.
 #![forbid(unsafe_code)]
 
+mod console;
 mod error;
 mod profile;
 mod progress;
