@@ -5,6 +5,7 @@ mod canonical;
 mod artifact;
 mod canonical;
 mod digest;
+mod console;
 mod error;
 mod provenance;
 mod profile;

@@ -1,0 +1,99 @@
+//! What the environment says about the display. Values come in from outside, for the tests.
+
+use std::time::Duration;
+
+/// A variable's value; what is not text is as good as unset.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// `RLE_PROGRESS_SECONDS`: the distance of a slot's plain lines, `Some(None)` for no such lines.
+/// Nothing where it is unset or no number of seconds, which is a warning.
+pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option<Option<Duration>> {
+    let value = variable("RLE_PROGRESS_SECONDS")?;
+    match value.trim().parse::<f64>().ok().and_then(|value| Duration::try_from_secs_f64(value).ok())
+    {
+        Some(Duration::ZERO) => Some(None),
+        Some(interval) => Some(Some(interval)),
+        None => {
+            tracing::warn!(
+                "RLE_PROGRESS_SECONDS is `{}`, expected a number of seconds, 0 for no lines",
+                super::text::escape_controls(&value)
+            );
+            None
+        }
+    }
+}
+
+/// Whether to draw bars: `RLE_VERBOSE=1` always, `0` never, else on a terminal that can move its
+/// cursor.
+#[cfg(feature = "cli")]
+pub(super) fn wants_bars(variable: impl Fn(&str) -> Option<String>, on_terminal: bool) -> bool {
+    let smart = on_terminal && variable("TERM").is_some_and(|term| term != "dumb");
+    match variable("RLE_VERBOSE").as_deref().map(str::trim) {
+        None => smart,
+        Some("0") => false,
+        Some("1") => true,
+        Some(other) => {
+            tracing::warn!(
+                "RLE_VERBOSE is `{}`, expected 0 for plain lines or 1 for bars",
+                super::text::escape_controls(other)
+            );
+            smart
+        }
+    }
+}
+
+/// Whether log lines are coloured.
+#[cfg(feature = "cli")]
+pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<String>, on_terminal: bool) -> bool {
+    on_terminal
+        && variable("TERM").is_some_and(|term| term != "dumb")
+        && variable("NO_COLOR").is_none()
+}
+
+#[cfg(feature = "cli")]
+pub(super) fn on_terminal() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set<'a>(values: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| values.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn the_line_interval_is_in_seconds() {
+        let interval = |value| line_interval(set(&[("RLE_PROGRESS_SECONDS", value)]));
+        assert_eq!(interval("5"), Some(Some(Duration::from_secs(5))));
+        assert_eq!(interval(" 0.5 "), Some(Some(Duration::from_millis(500))));
+        assert_eq!(interval("0"), Some(None));
+        assert_eq!(["-1", "soon", "NaN", "1e300"].map(interval), [None; 4]);
+        assert_eq!(line_interval(set(&[])), None);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn bars_need_a_terminal_unless_forced() {
+        let xterm = ("TERM", "xterm");
+        assert!(wants_bars(set(&[xterm]), true));
+        assert!(!wants_bars(set(&[xterm]), false));
+        assert!(!wants_bars(set(&[("TERM", "dumb")]), true));
+        assert!(!wants_bars(set(&[]), true));
+        assert!(!wants_bars(set(&[xterm, ("RLE_VERBOSE", "0")]), true));
+        assert!(wants_bars(set(&[("RLE_VERBOSE", "1")]), false));
+        assert!(wants_bars(set(&[xterm, ("RLE_VERBOSE", "loud")]), true));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn colour_needs_a_terminal_and_leave() {
+        let xterm = ("TERM", "xterm");
+        assert!(wants_colour(set(&[xterm]), true));
+        assert!(!wants_colour(set(&[xterm]), false));
+        assert!(!wants_colour(set(&[xterm, ("NO_COLOR", "1")]), true));
+    }
+}

@@ -1,0 +1,238 @@
+//! Log output of the generated program: to stderr by filter, and to the running slot's file.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use tracing::Subscriber;
+use tracing_subscriber::filter::{FilterExt, LevelFilter};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
+
+use super::environment::{on_terminal, variable, wants_colour};
+use super::slot_log::{self, SlotLog};
+use super::stderr::{self, LogWriter};
+use super::text::escape_controls;
+
+/// The filter without one in the environment.
+const DEFAULT_FILTER: &str = "info";
+
+/// Sends `tracing` events to stderr by `RLE_LOG`, else `RUST_LOG`, else from INFO on, and to the
+/// file of [`set_slot_log`](super::set_slot_log). A filter that is none is a warning. Where the
+/// program has a subscriber of its own already, that one stays.
+pub(crate) fn init_logging() {
+    let (filter, problem) = Filter::find(variable);
+    let colour = wants_colour(variable, on_terminal());
+    let installed = subscriber(&filter, colour, || LogWriter).try_init().is_ok();
+    if let (true, Some(problem)) = (installed, problem) {
+        tracing::warn!("{problem}");
+    }
+}
+
+/// A filter that is known to parse.
+#[derive(Debug, PartialEq, Eq)]
+struct Filter(String);
+
+impl Filter {
+    /// The filter to use, and what is wrong with the one that was asked for.
+    fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
+        let default = || Self(DEFAULT_FILTER.to_owned());
+        let found = ["RLE_LOG", "RUST_LOG"]
+            .into_iter()
+            .find_map(|name| variable(name).map(|value| (name, value)));
+        let Some((name, value)) = found else { return (default(), None) };
+        match EnvFilter::builder().parse(&value) {
+            Ok(_) => (Self(value), None),
+            Err(error) => {
+                let shown = escape_controls(&value);
+                let problem = format!(
+                    "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
+                     `target=level,..`; `{DEFAULT_FILTER}` is used"
+                );
+                (default(), Some(problem))
+            }
+        }
+    }
+
+    fn build(&self) -> EnvFilter {
+        EnvFilter::builder().parse_lossy(&self.0)
+    }
+}
+
+fn subscriber<W>(filter: &Filter, colour: bool, stderr: W) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let console = layer()
+        .with_ansi(colour)
+        .with_timer(ShortTime)
+        .with_writer(stderr)
+        .with_filter(filter.build());
+    let slot = layer()
+        .with_ansi(false)
+        .with_timer(FullTime)
+        .with_writer(SlotWriter::current)
+        .with_filter(LevelFilter::INFO.or(filter.build()));
+    Registry::default().with(console).with(slot)
+}
+
+type Compact<S> = tracing_subscriber::fmt::Layer<
+    S,
+    tracing_subscriber::fmt::format::DefaultFields,
+    tracing_subscriber::fmt::format::Format<tracing_subscriber::fmt::format::Compact>,
+>;
+
+fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Compact<S> {
+    // The layer's own way to report an error is a print that panics once stderr is closed.
+    tracing_subscriber::fmt::layer().compact().with_target(false).log_internal_errors(false)
+}
+
+/// The time of day, UTC.
+struct ShortTime;
+
+impl FormatTime for ShortTime {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        writer.write_str(time.split_once('T').map_or(time.as_str(), |(_, time)| time))
+    }
+}
+
+/// The whole time, UTC, to the microsecond.
+struct FullTime;
+
+impl FormatTime for FullTime {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        write!(writer, "{}", slot_log::timestamp())
+    }
+}
+
+/// Writes to the log of the slot that runs now, if any.
+struct SlotWriter(Option<SlotLog>);
+
+impl SlotWriter {
+    fn current() -> Self {
+        Self(slot_log::current())
+    }
+}
+
+impl Write for SlotWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(log) = &self.0
+            && let Err(error) = log.append(bytes)
+        {
+            // Not an event: this is inside of one.
+            let text = slot_log::failure_text(log.path(), &error);
+            stderr::write_lines(format!("WARN {text}\n").as_bytes());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::{Arc, Mutex};
+
+    use super::super::set_slot_log;
+    use super::*;
+
+    /// The slot log is the process's: one test at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    #[derive(Clone, Default)]
+    struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl Captured {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn filter(values: &[(&str, &str)]) -> (Filter, Option<String>) {
+        Filter::find(|name| {
+            values.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn our_filter_goes_before_the_common_one() {
+        let of = |values| filter(values).0.0;
+        assert_eq!(of(&[]), "info");
+        assert_eq!(of(&[("RUST_LOG", "debug")]), "debug");
+        assert_eq!(of(&[("RUST_LOG", "debug"), ("RLE_LOG", "rle=trace")]), "rle=trace");
+    }
+
+    #[test]
+    fn a_wrong_filter_is_a_warning_that_names_it() {
+        let (used, problem) = filter(&[("RLE_LOG", "rle=loud")]);
+        assert_eq!(used.0, "info");
+        let problem = problem.unwrap();
+        assert!(problem.starts_with("RLE_LOG is `rle=loud`"), "{problem}");
+    }
+
+    #[test]
+    fn the_slot_log_has_what_the_console_leaves_out() {
+        let _turn = TURN.lock().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ippo_0.log");
+        let captured = Captured::default();
+        let stderr = captured.clone();
+        let subscriber = subscriber(&Filter("warn".to_owned()), false, move || stderr.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!("before");
+            set_slot_log(Some(&SlotLog::open(&path)));
+            tracing::info!(epoch = 3, "inside \x1b[31m");
+            tracing::warn!("loud");
+            tracing::debug!("too fine");
+            set_slot_log(None);
+            tracing::warn!("after");
+        });
+        let lines = fs::read_to_string(&path).unwrap();
+        let bodies: Vec<&str> = lines
+            .lines()
+            .map(|line| {
+                let (time, body) = line.split_once(' ').unwrap();
+                humantime::parse_rfc3339(time).unwrap();
+                body.trim_start()
+            })
+            .collect();
+        assert_eq!(bodies.len(), 2, "{lines}");
+        assert!(bodies[0].starts_with("INFO inside") && bodies[0].ends_with("epoch=3"), "{lines}");
+        assert_eq!(bodies[1], "WARN loud");
+        assert!(!lines.contains('\x1b'), "{lines:?}");
+        let console = captured.text();
+        assert_eq!(console.lines().count(), 2, "{console}");
+        assert!(console.lines().next().unwrap().ends_with(" WARN loud"), "{console}");
+    }
+
+    #[test]
+    fn a_console_line_begins_with_the_time_of_day() {
+        let _turn = TURN.lock().unwrap();
+        let captured = Captured::default();
+        let stderr = captured.clone();
+        let subscriber = subscriber(&Filter("info".to_owned()), false, move || stderr.clone());
+        tracing::subscriber::with_default(subscriber, || tracing::info!("hello"));
+        let text = captured.text();
+        assert!(text.ends_with("  INFO hello\n"), "{text:?}");
+        assert_eq!(text.split(' ').next().unwrap().len(), "12:34:56Z".len(), "{text:?}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The suite's numbers: done, reused, failed, left, elapsed, estimate.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use super::text::duration_text;
+
+/// How a slot ended, as far as a console cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlotOutcome {
+    Complete,
+    Failed,
+    Interrupted,
+    /// Another process holds the slot.
+    Busy,
+}
+
+impl SlotOutcome {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Busy => "busy",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    begun: Instant,
+    total: usize,
+    reused: usize,
+    complete: usize,
+    failed: usize,
+    /// Interrupted and busy ones.
+    unfinished: usize,
+}
+
+impl Tally {
+    pub(super) const fn new(total: usize, reused: usize, begun: Instant) -> Self {
+        Self { begun, total, reused, complete: 0, failed: 0, unfinished: 0 }
+    }
+
+    pub(super) const fn count(&mut self, outcome: SlotOutcome) {
+        match outcome {
+            SlotOutcome::Complete => self.complete += 1,
+            SlotOutcome::Failed => self.failed += 1,
+            SlotOutcome::Interrupted | SlotOutcome::Busy => self.unfinished += 1,
+        }
+    }
+
+    /// The share of the slots that ended, from 0 to 1.
+    #[cfg(feature = "cli")]
+    #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
+    pub(super) fn share(&self) -> f64 {
+        self.ended() as f64 / self.total.max(1) as f64
+    }
+
+    /// Slots that need no more attention.
+    pub(super) const fn ended(&self) -> usize {
+        self.reused + self.complete + self.failed + self.unfinished
+    }
+
+    /// `4 of 9 done, 2 reused, 1 failed, 4 left, 1m 03s elapsed, about 2m 10s to go`.
+    /// `running` is the sum of the running slots' shares, each from 0 to 1.
+    pub(super) fn text(&self, now: Instant, running: f64) -> String {
+        let mut text = format!("{} of {} done", self.reused + self.complete, self.total);
+        for (count, word) in [
+            (self.reused, "reused"),
+            (self.failed, "failed"),
+            (self.unfinished, "not finished"),
+            (self.total.saturating_sub(self.ended()), "left"),
+        ] {
+            if count > 0 {
+                let _ = write!(text, ", {count} {word}");
+            }
+        }
+        let elapsed = now.saturating_duration_since(self.begun);
+        let _ = write!(text, ", {} elapsed", duration_text(elapsed));
+        if let Some(estimate) = self.estimate(elapsed, running) {
+            let _ = write!(text, ", about {} to go", duration_text(estimate));
+        }
+        text
+    }
+
+    /// From the slots computed so far; nothing before there is anything to judge by.
+    #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
+    fn estimate(&self, elapsed: Duration, running: f64) -> Option<Duration> {
+        let computed = (self.complete + self.failed) as f64 + running;
+        let left = self.total.saturating_sub(self.ended()) as f64 - running;
+        if left <= 0.0 || computed < 0.01 {
+            return None;
+        }
+        Duration::try_from_secs_f64(elapsed.as_secs_f64() * left / computed).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_counts_every_slot_once() {
+        let begun = Instant::now();
+        let mut tally = Tally::new(9, 2, begun);
+        tally.count(SlotOutcome::Complete);
+        tally.count(SlotOutcome::Complete);
+        tally.count(SlotOutcome::Failed);
+        tally.count(SlotOutcome::Busy);
+        assert_eq!(tally.ended(), 6);
+        assert_eq!(
+            tally.text(begun + Duration::from_secs(63), 0.0),
+            "4 of 9 done, 2 reused, 1 failed, 1 not finished, 3 left, 1m 03s elapsed, \
+             about 1m 03s to go"
+        );
+    }
+
+    #[test]
+    fn running_slots_count_to_the_estimate() {
+        let begun = Instant::now();
+        let tally = Tally::new(2, 0, begun);
+        let text = tally.text(begun + Duration::from_secs(10), 0.5);
+        assert_eq!(text, "0 of 2 done, 2 left, 10.0s elapsed, about 30.0s to go");
+    }
+
+    #[test]
+    fn there_is_no_estimate_without_evidence_or_at_the_end() {
+        let begun = Instant::now();
+        let later = begun + Duration::from_secs(5);
+        assert_eq!(
+            Tally::new(3, 1, begun).text(later, 0.0),
+            "1 of 3 done, 1 reused, 2 left, 5.0s elapsed"
+        );
+        let mut tally = Tally::new(1, 0, begun);
+        tally.count(SlotOutcome::Complete);
+        assert_eq!(tally.text(later, 0.0), "1 of 1 done, 5.0s elapsed");
+    }
+}

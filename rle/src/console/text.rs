@@ -1,0 +1,154 @@
+//! How numbers, times and foreign text are shown.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The text with every character that could move a cursor, hide or reorder text written as an
+/// escape: labels and messages come from data.
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unshowable) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_unshowable(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// As [`escape_controls`], but with line ends and tabs kept: for log files.
+pub(super) fn escape_log_text(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for piece in text.split_inclusive(['\n', '\t']) {
+        let (body, end) = match piece.as_bytes().last() {
+            Some(b'\n' | b'\t') => piece.split_at(piece.len() - 1),
+            _ => (piece, ""),
+        };
+        shown.push_str(&escape_controls(body));
+        shown.push_str(end);
+    }
+    shown
+}
+
+fn is_unshowable(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The columns that the text takes on a terminal, near enough to align a table: combining marks
+/// take none, East Asian wide characters and emoji two.
+pub(crate) fn display_width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+pub(super) fn char_width(character: char) -> usize {
+    match u32::from(character) {
+        0x300..=0x36f
+        | 0x1ab0..=0x1aff
+        | 0x1dc0..=0x1dff
+        | 0x200b..=0x200f
+        | 0x20d0..=0x20ff
+        | 0xfe00..=0xfe0f
+        | 0xfe20..=0xfe2f
+        | 0xe0100..=0xe01ef => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0x303e
+        | 0x3041..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f680..=0x1f6ff
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// A time as people read it: `0.4s`, `1m 03s`, `2h 05m`, `3d 04h`.
+pub(crate) fn duration_text(duration: Duration) -> String {
+    let tenths = (duration.as_millis() + 50) / 100;
+    if tenths < 600 {
+        return format!("{}.{}s", tenths / 10, tenths % 10);
+    }
+    let seconds = (duration.as_millis() + 500) / 1000;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    if minutes < 60 {
+        format!("{minutes}m {:02}s", seconds % 60)
+    } else if hours < 24 {
+        format!("{hours}h {:02}m", minutes % 60)
+    } else {
+        format!("{days}d {:02}h", hours % 24)
+    }
+}
+
+/// A whole number with its thousands set apart: `1,234,567`.
+pub(crate) fn count_text(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 slot`, `3 slots`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    let mut text = format!("{count} {noun}");
+    if count != 1 {
+        let _ = text.write_char('s');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_as_exact_as_they_are_short() {
+        let text = |millis| duration_text(Duration::from_millis(millis));
+        assert_eq!(
+            [0, 440, 59_940, 59_960, 63_000, 3_599_400].map(text),
+            ["0.0s", "0.4s", "59.9s", "1m 00s", "1m 03s", "59m 59s"]
+        );
+        assert_eq!(
+            [3_599_500, 7_500_000, 86_399_000, 273_600_000].map(text),
+            ["1h 00m", "2h 05m", "23h 59m", "3d 04h"]
+        );
+    }
+
+    #[test]
+    fn counts_have_their_thousands_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count_text), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn only_one_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| plural(n, "slot")), ["0 slots", "1 slot", "2 slots"]);
+    }
+
+    #[test]
+    fn controls_and_reordering_marks_are_shown_escaped() {
+        assert_eq!(escape_controls("a\nb\t\x1b[2J\u{9b}"), r"a\nb\t\u{1b}[2J\u{9b}");
+        assert_eq!(escape_controls("x\u{202e}y"), r"x\u{202e}y");
+        assert!(matches!(escape_controls("PPO w/ GAE – 纯"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn widths_are_those_of_a_terminal() {
+        assert_eq!(display_width("naïve"), 5);
+        assert_eq!(display_width("nai\u{308}ve"), 5);
+        assert_eq!(display_width("策略"), 4);
+    }
+}
