@@ -74,12 +74,7 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
         let slug = slug(&options, &name, &mut errors);
         register(&options, &function, &name, &slug, &runtime.path())
     });
-    let mut tokens = written;
-    if errors.is_empty() {
-        tokens.extend(registration);
-    }
-    tokens.extend(errors.into_tokens());
-    tokens
+    with_registration(written, registration, errors)
 }
 
 impl Options {
@@ -216,12 +211,12 @@ fn register(
     rle: &TokenStream,
 ) -> TokenStream {
     let span = Span::mixed_site();
-    let this = function.reference();
+    let (this, allowance) = (function.reference(), function.allowance());
     let (name, doc) = (&name.text, &function.doc);
-    let flag = match &options.flag {
-        Some(Name { text, .. }) => quote_spanned!(span=> ::core::option::Option::Some(#text)),
-        None => quote_spanned!(span=> ::core::option::Option::None),
-    };
+    let flag = options.flag.as_ref().map_or_else(
+        || quote_spanned!(span=> ::core::option::Option::None),
+        |Name { text, .. }| quote_spanned!(span=> ::core::option::Option::Some(#text)),
+    );
     let requires = options.requires.iter().map(|Requirement { label, path, fingerprint }| {
         let label = &label.text;
         quote_spanned! {span=>
@@ -246,13 +241,33 @@ fn register(
                 requires: &[#(#requires),*],
                 doc: #doc,
                 location: #location,
+                #allowance
                 type_id: || #rle::__private::type_id_of(&#this),
                 config: #rle::__private::ConfigType::#config,
+                #allowance
                 run: |__rle_context| #rle::__private::#run(__rle_context, #this),
             }
         }
         #guard
     }
+}
+
+/// The function as written and its registration, or what is wrong with them.
+///
+/// The signature is ours, so the lints that would have it otherwise are switched off.
+pub(crate) fn with_registration(
+    function: TokenStream,
+    registration: Option<TokenStream>,
+    errors: Errors,
+) -> TokenStream {
+    let registration = registration.filter(|_| errors.is_empty());
+    let errors = errors.into_tokens();
+    let allowance = registration.as_ref().map(|_| {
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps)]
+        }
+    });
+    quote_spanned!(Span::mixed_site()=> #allowance #function #registration #errors)
 }
 
 /// An exported macro named after the slug: two of them in one crate do not compile, and the
@@ -262,6 +277,7 @@ fn slug_guard(slug: &Name) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
         #[macro_export]
+        #[allow(non_local_definitions)]
         macro_rules! #name {
             () => {};
         }

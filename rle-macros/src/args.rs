@@ -76,14 +76,12 @@ impl Arg {
             errors.push(key.span, format!("expected `{0} = \"..\"`", key.text));
             return None;
         };
-        match syn::parse2(tokens.clone()) {
-            Ok(literal) => Some(literal),
-            Err(_) => {
-                let message = format!("expected a text in quotes: `{} = \"..\"`", key.text);
-                errors.push(first_span(tokens).unwrap_or(key.span), message);
-                None
-            }
+        let literal = syn::parse2(tokens.clone()).ok();
+        if literal.is_none() {
+            let message = format!("expected a text in quotes: `{} = \"..\"`", key.text);
+            errors.push(first_span(tokens).unwrap_or(key.span), message);
         }
+        literal
     }
 
     /// The path of `key = path`.

@@ -85,10 +85,9 @@ fn leading_item(trees: &[TokenTree]) -> Option<usize> {
         "const" if is_second(&["fn", "unsafe", "async", "extern"]) => up_to_block(item),
         "const" if names => up_to_semicolon(item),
         "static" if names && !is_second(&["move"]) => up_to_semicolon(item),
-        "fn" | "enum" | "trait" | "impl" | "mod" | "struct" => up_to_block(item),
+        "fn" | "enum" | "trait" | "impl" | "mod" | "struct" | "extern" => up_to_block(item),
         "unsafe" if is_second(&["fn", "impl", "trait", "extern"]) => up_to_block(item),
         "async" if is_second(&["fn", "unsafe", "extern"]) => up_to_block(item),
-        "extern" => up_to_block(item),
         _ => None,
     };
     length.map(|length| skipped + length)

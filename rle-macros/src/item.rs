@@ -1,7 +1,7 @@
 //! The head of an annotated function. Its body, and every token of it, stay as written.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote_spanned};
 
 use crate::args::{is_ident, is_punct};
 use crate::body;
@@ -21,11 +21,11 @@ pub(crate) struct Function {
     has_body: bool,
     /// The first paragraph of the doc comment, in one line.
     pub(crate) doc: String,
+    is_deprecated: bool,
 }
 
 /// One parameter of a function.
 pub(crate) struct Param {
-    pub(crate) tokens: TokenStream,
     /// What stands after the colon; `None` for `self` and its like.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) is_receiver: bool,
@@ -46,6 +46,7 @@ impl Function {
         let trees = flatten(item);
         let (attributes, head) = split_attributes(&trees);
         let doc = body::first_paragraph(attributes);
+        let is_deprecated = attributes.iter().any(|tree| is_attribute(tree, "deprecated"));
         let after_visibility = skip_visibility(head);
         let Some((qualifiers, signature)) = qualifiers(after_visibility) else {
             let span = after_visibility.first().map_or_else(Span::call_site, TokenTree::span);
@@ -58,7 +59,17 @@ impl Function {
             errors.push(signature[0].span(), format!("`{attribute}` cannot read this function"));
             return None;
         };
-        Some(Self { qualifiers, name, generics, params, output, has_body, doc, trees })
+        Some(Self {
+            trees,
+            qualifiers,
+            name,
+            generics,
+            params,
+            output,
+            has_body,
+            doc,
+            is_deprecated,
+        })
     }
 
     /// The name without `r#`.
@@ -66,12 +77,16 @@ impl Function {
         Name::of(&self.name)
     }
 
-    /// The name as generated code refers to it: at the user's place, but no lint of the user's
-    /// (`deprecated`, say) speaks of our mention of it.
+    /// The name as generated code refers to it: at the user's place, but no lint's business.
     pub(crate) fn reference(&self) -> Ident {
         let mut name = self.name.clone();
         name.set_span(name.span().resolved_at(Span::mixed_site()));
         name
+    }
+
+    /// What a field that refers to the function needs before it, so that it does not warn.
+    pub(crate) fn allowance(&self) -> Option<TokenStream> {
+        self.is_deprecated.then(|| quote_spanned!(Span::mixed_site()=> #[allow(deprecated)]))
     }
 
     pub(crate) fn qualifier(&self, word: &str) -> Option<Span> {
@@ -92,12 +107,12 @@ impl Function {
         let mut depth = AngleDepth::default();
         for tree in self.params.stream() {
             if depth.is_outside(&tree) && is_punct(&tree, ',') {
-                params.extend(Param::new(std::mem::take(&mut current)));
+                params.extend(Param::new(&std::mem::take(&mut current)));
             } else {
                 current.push(tree);
             }
         }
-        params.extend(Param::new(current));
+        params.extend(Param::new(&current));
         params
     }
 
@@ -151,14 +166,14 @@ impl ToTokens for Function {
 }
 
 impl Param {
-    fn new(trees: Vec<TokenTree>) -> Option<Self> {
-        let (_, bare) = split_attributes(&trees);
+    fn new(trees: &[TokenTree]) -> Option<Self> {
+        let (_, bare) = split_attributes(trees);
         let span = bare.first()?.span();
         let colon = single_colon(bare);
         let pattern = &bare[..colon.unwrap_or(bare.len())];
         let is_receiver = pattern.last().is_some_and(|tree| is_ident(tree, "self"));
         let ty = colon.map(|at| bare[at + 1..].iter().cloned().collect());
-        Some(Self { tokens: bare.iter().cloned().collect(), ty, is_receiver, span })
+        Some(Self { ty, is_receiver, span })
     }
 }
 
@@ -377,7 +392,7 @@ mod tests {
     fn a_qualified_path_in_a_pattern_is_no_type() {
         let params = function("fn f(a::B { x }: a::B, #[cfg(any())] y: u8,) {}").params();
         assert_eq!(params[0].ty.as_ref().unwrap().to_string(), "a :: B");
-        assert_eq!(params[1].tokens.to_string(), "y : u8");
+        assert_eq!(params[1].ty.as_ref().unwrap().to_string(), "u8");
         assert_eq!(params.len(), 2);
     }
 

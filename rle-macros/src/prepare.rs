@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
-use crate::algorithm::location;
+use crate::algorithm::{location, with_registration};
 use crate::args::{self, Arg, Form, Runtime, Seen, is_path};
 use crate::error::Errors;
 use crate::item::{Function, Shape};
@@ -28,16 +28,12 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let mut runtime = Runtime::default();
     let options = Options::parse(attr, &mut runtime, &mut errors);
-    let mut tokens = item.clone();
+    let written = item.clone();
     let registration = Function::parse(item, ATTRIBUTE, &mut errors).map(|function| {
         check_signature(&function, &mut errors);
         register(&options, &function, &runtime.path())
     });
-    if errors.is_empty() {
-        tokens.extend(registration);
-    }
-    tokens.extend(errors.into_tokens());
-    tokens
+    with_registration(written, registration, errors)
 }
 
 impl Options {
@@ -98,7 +94,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
 
 fn register(options: &Options, function: &Function, rle: &TokenStream) -> TokenStream {
     let span = Span::mixed_site();
-    let this = function.reference();
+    let (this, allowance) = (function.reference(), function.allowance());
     let (name, doc, always) = (function.plain_name().text, &function.doc, options.always);
     let algorithms = options.algorithms.iter().map(|Algorithm { path, text }| {
         quote_spanned! {span=>
@@ -117,6 +113,7 @@ fn register(options: &Options, function: &Function, rle: &TokenStream) -> TokenS
                 algorithms: &[#(#algorithms),*],
                 doc: #doc,
                 location: #location,
+                #allowance
                 run: |__rle_context| #rle::__private::run_prepare(__rle_context, #this),
             }
         }

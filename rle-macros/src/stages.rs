@@ -91,7 +91,9 @@ impl Entry {
             None => names.extend(quote_spanned!(Span::mixed_site()=> #cfgs #full,)),
             Some(entries) => {
                 let prefix = format!("{full}.");
-                entries.iter().for_each(|entry| entry.list(&prefix, &cfgs, names));
+                for entry in entries {
+                    entry.list(&prefix, &cfgs, names);
+                }
             }
         }
     }

@@ -33,7 +33,8 @@ enum Stage {
 pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let mut runtime = Runtime::default();
-    let options = Options::parse(args::split(attr, &mut errors), &mut runtime, &mut errors);
+    let args = args::split(attr, &mut errors);
+    let options = Options::parse(&args, &mut runtime, &mut errors);
     let written = item.clone();
     let timed = Function::parse(item, ATTRIBUTE, &mut errors).and_then(|function| {
         let before = errors.count();
@@ -59,7 +60,7 @@ pub(crate) fn expand_block(input: TokenStream) -> TokenStream {
         let span = args.last().map_or_else(Span::call_site, |arg| arg.span);
         errors.push(span, "expected a block at the end: `timed_block!(\"train\", { .. })`");
     }
-    let options = Options::parse(args, &mut runtime, &mut errors);
+    let options = Options::parse(&args, &mut runtime, &mut errors);
     let guard = block
         .as_ref()
         .and_then(|block| options.guard(&runtime.path(), body::awaits(block.stream())));
@@ -75,7 +76,7 @@ pub(crate) fn expand_block(input: TokenStream) -> TokenStream {
 }
 
 impl Options {
-    fn parse(args: Vec<Arg>, runtime: &mut Runtime, errors: &mut Errors) -> Self {
+    fn parse(args: &[Arg], runtime: &mut Runtime, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let mut seen = Seen::default();
         let mut has_stage = false;
@@ -113,7 +114,8 @@ impl Options {
         let stage = match self.stage.as_ref()? {
             Stage::Rooted(path) => path.clone(),
             Stage::Below(words) => {
-                let span = words[0].span();
+                // Pointing at the literal, but ours: no `unused_qualifications` for the user.
+                let span = words[0].span().resolved_at(Span::mixed_site());
                 let declared = quote_spanned!(span=> crate::stages);
                 let place = self.place.as_ref().unwrap_or(&declared);
                 let words = words.iter().map(|word| {
