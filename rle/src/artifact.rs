@@ -12,6 +12,7 @@
 //! Links below the directory are never followed, empty directories count, times and modes do
 //! not. A path that is itself a link stands for what it leads to.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -19,14 +20,32 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::slot::SlotId;
 use crate::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
 
 /// Which of the two a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum PathKind {
+pub enum PathKind {
+    /// A file.
     File,
+    /// A directory with everything below it.
     Directory,
+}
+
+impl fmt::Display for PathKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+        })
+    }
+}
+
+/// Where the outputs of a run lie: `<export_dir>/<slug>/artifacts/run_<run_idx>`.
+pub(crate) fn run_directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
+    let run = format!("run_{}", slot.run_idx());
+    export_dir.join(slot.slug().as_str()).join("artifacts").join(run)
 }
 
 /// What a path holds: equal identities, equal content.
@@ -233,3 +252,39 @@ pub(crate) fn resolve_stored(export_dir: &Path, stored: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests;
+
+/// Copies a file or a directory with everything below it; links stay links. `to` appears only
+/// when the copy is whole.
+///
+/// # Errors
+/// Names the path that cannot be read or written.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
+    let mut name = to.file_name().unwrap_or_default().to_os_string();
+    name.push(".copying");
+    let unfinished = to.with_file_name(name);
+    if unfinished.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        fs::remove_dir_all(&unfinished)
+            .map_err(|error| Error::io("clear the unfinished copy", &unfinished, error))?;
+    }
+    let source = fs::canonicalize(from).map_err(|error| Error::io("read", from, error))?;
+    copy_entry(&source, &unfinished)?;
+    fs::rename(&unfinished, to).map_err(|error| Error::io("rename", &unfinished, error))
+}
+
+fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
+    let metadata = from.symlink_metadata().map_err(|error| Error::io("read", from, error))?;
+    if metadata.is_symlink() {
+        let target = fs::read_link(from).map_err(|error| Error::io("read", from, error))?;
+        return std::os::unix::fs::symlink(target, to)
+            .map_err(|error| Error::io("copy a link to", to, error));
+    }
+    if !metadata.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(|error| Error::io("copy to", to, error));
+    }
+    fs::create_dir(to).map_err(|error| Error::io("create the directory", to, error))?;
+    for entry in fs::read_dir(from).map_err(|error| Error::io("list", from, error))? {
+        let entry = entry.map_err(|error| Error::io("list", from, error))?;
+        copy_entry(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}

@@ -1,172 +1,94 @@
-//! What macro expansions name. Nothing here is for users.
-#![allow(missing_docs, clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+//! What macro expansions name, and nothing else.
 
 use std::any::TypeId;
-use std::error::Error;
-use std::marker::PhantomData;
+use std::process::ExitCode;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use inventory;
 
-use crate::{PrepareContext, RunContext, RunResult, Stage, SuiteConfig};
+pub use crate::algorithm::Location;
+use crate::algorithm::{PrepareOutcome, RunOutcome, TrainerError};
+use crate::context::{PrepareContext, RunContext};
+pub use crate::profile::{AsyncGuard, Guard, Site};
+pub use crate::registry::{
+    AlgorithmEntry, PrepareEntry, PreparedAlgorithm, Requirement, StageEntry,
+};
+use crate::run_result::RunResult;
+use crate::suite::IntoSuiteConfig;
+pub use crate::typed::ConfigType;
+use crate::value::Value;
 
-type BoxError = Box<dyn Error + Send + Sync>;
-
-#[derive(Debug)]
-pub struct Location {
-    pub file: &'static str,
-    pub line: u32,
-    pub column: u32,
-}
-
-#[derive(Debug)]
-pub struct Requirement {
-    pub label: &'static str,
-    pub path: &'static str,
-    pub fingerprint: bool,
-}
-
-#[derive(Debug)]
-pub struct RunOutcome(pub Result<RunResult, String>);
-
-#[derive(Debug)]
-pub struct PrepareOutcome(pub Result<(), String>);
-
-#[derive(Debug)]
-pub struct AlgorithmEntry {
-    pub name: &'static str,
-    pub slug: &'static str,
-    pub flag: Option<&'static str>,
-    pub requires: &'static [Requirement],
-    pub doc: &'static str,
-    pub location: Location,
-    pub type_id: fn() -> TypeId,
-    pub config: ConfigType,
-    pub run: fn(&RunContext) -> RunOutcome,
-}
-
-#[derive(Debug)]
-pub struct PrepareEntry {
-    pub name: &'static str,
-    pub always: bool,
-    pub algorithms: &'static [PreparedAlgorithm],
-    pub doc: &'static str,
-    pub location: Location,
-    pub run: fn(&PrepareContext) -> PrepareOutcome,
-}
-
-#[derive(Debug)]
-pub struct PreparedAlgorithm {
-    pub path: &'static str,
-    pub type_id: fn() -> TypeId,
-}
-
-#[derive(Debug)]
-pub struct StageEntry {
-    pub names: &'static [&'static str],
-    pub location: Location,
-}
-
-inventory::collect!(AlgorithmEntry);
-inventory::collect!(PrepareEntry);
-inventory::collect!(StageEntry);
-
+/// Identity of a function item: it tells two functions of one type of signature apart.
+#[must_use]
 pub fn type_id_of<T: 'static>(_: &T) -> TypeId {
     TypeId::of::<T>()
 }
 
-#[derive(Debug)]
-pub struct ConfigType(pub Option<fn() -> TypeId>);
-
-impl ConfigType {
-    pub const fn none() -> Self {
-        Self(None)
-    }
-
-    pub const fn of<C: Serialize + DeserializeOwned + Default + 'static>() -> Self {
-        Self(Some(TypeId::of::<C>))
-    }
-}
-
-pub fn run_plain<E: Into<BoxError>>(
+/// Calls an algorithm without a typed configuration.
+///
+/// # Errors
+/// Its own.
+pub fn run_plain<E: Into<TrainerError>>(
     context: &RunContext,
-    f: fn(&RunContext) -> Result<RunResult, E>,
+    algorithm: fn(&RunContext) -> Result<RunResult, E>,
 ) -> RunOutcome {
-    RunOutcome(f(context).map_err(|e| e.into().to_string()))
+    algorithm(context).map_err(Into::into)
 }
 
+/// Calls an algorithm with its typed configuration.
+///
+/// # Errors
+/// Its own.
 pub fn run_with_config<C, E>(
     context: &RunContext,
-    f: fn(&RunContext, C) -> Result<RunResult, E>,
+    algorithm: fn(&RunContext, C) -> Result<RunResult, E>,
 ) -> RunOutcome
 where
     C: Serialize + DeserializeOwned + Default + 'static,
-    E: Into<BoxError>,
+    E: Into<TrainerError>,
 {
-    RunOutcome(f(context, C::default()).map_err(|e| e.into().to_string()))
+    algorithm(context, context.config_as()?).map_err(Into::into)
 }
 
-pub fn run_prepare<T: Serialize, E: Into<BoxError>>(
+/// Calls a prepare and keeps its value.
+///
+/// # Errors
+/// Its own, or that its value has no JSON form.
+pub fn run_prepare<T: Serialize, E: Into<TrainerError>>(
     context: &PrepareContext,
-    f: fn(&PrepareContext) -> Result<T, E>,
+    prepare: fn(&PrepareContext) -> Result<T, E>,
 ) -> PrepareOutcome {
-    PrepareOutcome(f(context).map(drop).map_err(|e| e.into().to_string()))
+    let value = prepare(context).map_err(Into::into)?;
+    Ok(Value::from_serialize(&value).map_err(|error| error.under_key("prepared"))?)
 }
 
-#[derive(Debug)]
+/// What `#[rle::main]` knows of the program at compile time.
+#[derive(Clone, Copy, Debug)]
 pub struct Program {
+    /// The package's directory at compile time.
     pub manifest_dir: &'static str,
+    /// The binary's name.
     pub name: &'static str,
+    /// The package's version.
     pub version: &'static str,
+    /// Whether a panic ends the whole program.
     pub panic_abort: bool,
+    /// Whether debug assertions are on.
     pub debug_assertions: bool,
 }
 
-pub trait IntoSuiteConfig {}
-impl IntoSuiteConfig for SuiteConfig {}
-impl<E: Into<BoxError>> IntoSuiteConfig for Result<SuiteConfig, E> {}
-
-pub fn run_program<R: IntoSuiteConfig>(
-    suite: fn() -> R,
-    program: Program,
-) -> std::process::ExitCode {
-    let _ = suite();
-    println!("{program:?}");
-    std::process::ExitCode::SUCCESS
+/// The whole generated program.
+#[cfg(feature = "cli")]
+pub fn run_program<R: IntoSuiteConfig>(suite: fn() -> R, program: Program) -> ExitCode {
+    crate::cli::main(|| suite().into_suite_config(), program)
 }
 
-#[derive(Debug)]
-pub struct Site {
-    _stage: Stage,
-    _module: &'static str,
-}
-
-#[derive(Debug)]
-pub struct Guard<'a>(PhantomData<(&'a Site, *const ())>);
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {}
-}
-
-#[derive(Debug)]
-pub struct AsyncGuard;
-
-impl Drop for AsyncGuard {
-    fn drop(&mut self) {}
-}
-
-impl Site {
-    pub const fn new(stage: Stage, module: &'static str) -> Self {
-        Self { _stage: stage, _module: module }
-    }
-
-    pub fn enter(&'static self) -> Guard<'static> {
-        Guard(PhantomData)
-    }
-
-    pub fn enter_async(&'static self) -> AsyncGuard {
-        AsyncGuard
-    }
+/// Without the feature `cli` there is no program to generate.
+#[cfg(not(feature = "cli"))]
+pub fn run_program<R: IntoSuiteConfig>(suite: fn() -> R, program: Program) -> ExitCode {
+    let _ = (suite, program);
+    eprintln!("#[rle::main] needs the feature `cli` of the crate `rle`");
+    ExitCode::from(2)
 }

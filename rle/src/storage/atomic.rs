@@ -52,7 +52,7 @@ pub(crate) fn write_atomically(
     drop(writer);
     temporary.file.sync_all().map_err(failed)?;
     temporary.rename_to(&target).map_err(failed)?;
-    sync_directory(directory_of(&target)).map_err(failed)
+    sync_dir(directory_of(&target)).map_err(failed)
 }
 
 /// Replaces the file at `path` by `value` as indented JSON with a final newline.
@@ -183,8 +183,16 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
+/// Makes renames and removals in a directory last.
+///
+/// # Errors
+/// When the system cannot promise it, naming the directory.
+pub(crate) fn sync_directory(dir: &Path) -> Result<(), Error> {
+    sync_dir(dir).map_err(|error| Error::io("sync the directory", dir, error))
+}
+
 #[cfg(unix)]
-fn sync_directory(dir: &Path) -> io::Result<()> {
+fn sync_dir(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
         // Some network file systems cannot sync a directory, and say so in these two ways.
         Err(error)
@@ -197,7 +205,7 @@ fn sync_directory(dir: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_dir: &Path) -> io::Result<()> {
+fn sync_dir(_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 mod atomic;
 mod lock;
 
-pub(crate) use atomic::{sweep_leftovers, write_atomically, write_json_atomically};
+pub(crate) use atomic::{sweep_leftovers, sync_directory, write_atomically, write_json_atomically};
 pub(crate) use lock::FileLock;
 
 #[cfg(test)]
