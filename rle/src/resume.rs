@@ -167,7 +167,7 @@ fn request_reasons(head: &RecordHead, request: &ComparedRequest<'_>) -> Vec<Reas
 }
 
 fn describe(head: &RecordHead, request: &ComparedRequest<'_>, difference: Difference) -> Reason {
-    let Difference { path, old, new } = difference;
+    let Difference { path, old, new, .. } = difference;
     let text = if path == SOURCE_TREE {
         let changed = changed_sources(head, request.provenance);
         format!("{path}: {changed}")

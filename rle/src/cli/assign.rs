@@ -7,7 +7,7 @@ use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{SETTINGS, TRUTH_WORDS, parse_bool};
+use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
 use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
@@ -236,7 +236,7 @@ fn shown(raw: &Raw) -> String {
 
 fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
     let read = match raw {
-        Raw::Text(text) => parse_bool(text),
+        Raw::Text(text) => typed::bool_word(text),
         Raw::Value(value) => value.as_bool(),
     };
     read.ok_or_else(|| {

@@ -218,8 +218,9 @@ impl Executor<'_> {
     fn call(&self, slot: &PlannedSlot, prepared: Option<Value>) -> Finished {
         let algorithm = self.plan.algorithm(slot);
         let progress = Progress::default();
-        if let Some(total) = self.plan.facts.common_config.get("progress_total") {
-            total.as_u64().map_or((), |total| progress.set_total(total));
+        let total = self.plan.facts.common_config.get("progress_total").and_then(Value::as_u64);
+        if let Some(total) = total {
+            progress.set_total(total);
         }
         let context = RunContext::from_parts(RunParts {
             suite: Arc::clone(&self.plan.facts),

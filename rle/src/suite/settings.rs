@@ -86,12 +86,3 @@ pub(crate) fn reserved_flags() -> Vec<&'static str> {
 
 /// The words for a truth value.
 pub(crate) const TRUTH_WORDS: &str = "true, false, 1, 0, yes, no, on, off";
-
-/// Reads a truth value, in any case.
-pub(crate) fn parse_bool(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Some(true),
-        "false" | "0" | "no" | "off" => Some(false),
-        _ => None,
-    }
-}
