@@ -127,8 +127,9 @@ impl Options {
         };
         let span = Span::mixed_site();
         let enter = Ident::new(if is_async { "enter_async" } else { "enter" }, span);
+        let guard = Ident::new(body::GUARD, span);
         Some(quote_spanned! {span=>
-            let __rle_guard = {
+            let #guard = {
                 static SITE: #rle::__private::Site =
                     #rle::__private::Site::new(#stage, ::core::module_path!());
                 SITE.#enter()
