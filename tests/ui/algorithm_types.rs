@@ -16,13 +16,16 @@ fn another_value(_: &RunContext) -> rle::Result<f64> { Ok(1.0) }
 #[rle::algorithm]
 fn no_error(_: &RunContext) -> Result<RunResult, u8> { Err(1) }
 
+#[derive(serde::Serialize, serde::Deserialize)]
 struct NotAConfig;
+
+struct NotAValue;
 
 #[rle::algorithm]
 fn config(_: &RunContext, _: NotAConfig) -> rle::Result<RunResult> { Ok(RunResult::new()) }
 
 #[rle::prepare(by_value)]
-fn not_serialisable(_: &PrepareContext) -> rle::Result<NotAConfig> { Ok(NotAConfig) }
+fn not_serialisable(_: &PrepareContext) -> rle::Result<NotAValue> { Ok(NotAValue) }
 
 #[rle::prepare(by_value)]
 fn of_a_run(_: &RunContext) -> rle::Result<u8> { Ok(1) }

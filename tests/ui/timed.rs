@@ -18,6 +18,12 @@ fn no_stage() {}
 #[rle::timed(in = stages)]
 fn only_options() {}
 
+#[rle::timed("train", in)]
+fn no_place() {}
+
+#[rle::timed(match)]
+fn bare_keyword() {}
+
 #[rle::timed("train-step")]
 fn dashed() {}
 

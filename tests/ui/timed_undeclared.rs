@@ -19,10 +19,6 @@ fn no_such_group() {}
 #[rle::timed("train", in = crate::other)]
 fn elsewhere() {}
 
-// An unknown option does not hide it.
-#[rle::timed("evaluation", smaple)]
-fn with_an_option() {}
-
 fn main() {
     rle::timed_block!("trian", {});
 }
