@@ -157,7 +157,7 @@ mod library {
     pub(crate) use ::rle_tests::stages;
 }
 
-/// In a function body too, and with a name that only a macro gives.
+/// With parts that only a macro gives.
 macro_rules! define {
     ($(#[$meta:meta])* $vis:vis $name:ident, $label:literal, $ty:ty, $body:block, $other:item) => {
         $(#[$meta])*

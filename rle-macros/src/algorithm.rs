@@ -1,7 +1,7 @@
 //! `#[rle::algorithm]`: the function, one registration, one exported macro named after the slug.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote_spanned};
+use quote::quote_spanned;
 
 use crate::args::{self, Arg, Form, Runtime, Seen};
 use crate::error::Errors;
@@ -68,13 +68,14 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut runtime = Runtime::default();
     let options = Options::parse(attr, &mut runtime, &mut errors);
     let written = item.clone();
-    let registration = Function::parse(item, ATTRIBUTE, &mut errors).map(|function| {
+    let registration = Function::parse(item, ATTRIBUTE, &mut errors).and_then(|function| {
         check_signature(&function, &mut errors);
         let name = options.name.clone().unwrap_or_else(|| function.plain_name());
         let slug = slug(&options, &name, &mut errors);
-        register(&options, &function, &name, &slug, &runtime.path())
+        let is_good = errors.is_empty();
+        is_good.then(|| register(&options, &function, &name, &slug, &runtime.path()))
     });
-    with_registration(written, registration, errors)
+    with_registration(&written, registration, errors)
 }
 
 impl Options {
@@ -169,7 +170,9 @@ fn slug(options: &Options, name: &Name, errors: &mut Errors) -> Name {
     let word = &slug.text;
     let problem = if given.is_none() && word.is_empty() {
         format!("`{}` has no letter or digit to make a slug of: give `slug = \"..\"`", name.text)
-    } else if word.is_empty() || !is_lower_word(word) {
+    } else if word.is_empty() {
+        "the slug is empty: expected `[a-z0-9_]+`, as `shielded_ippo`".to_owned()
+    } else if !is_lower_word(word) {
         format!("`{word}` is no slug: expected `[a-z0-9_]+`, as `shielded_ippo`")
     } else if word.starts_with('_') {
         format!("the slug `{word}` begins with `_`, which is kept for the framework's own folders")
@@ -223,12 +226,16 @@ fn register(
             #rle::__private::Requirement { label: #label, path: #path, fingerprint: #fingerprint }
         }
     });
-    let (config, run) = match function.params().into_iter().nth(1).and_then(|param| param.ty) {
-        Some(ty) => {
-            (quote_spanned!(span=> of::<#ty>()), format_ident!("run_with_config", span = span))
-        }
-        None => (quote_spanned!(span=> none()), format_ident!("run_plain", span = span)),
-    };
+    // The type stands in both places as the user wrote it, so that a missing `Default` is told
+    // once, there.
+    let config_type = function.params().into_iter().nth(1).and_then(|param| param.ty);
+    let (config, run) = config_type.map_or_else(
+        || (quote_spanned!(span=> none()), quote_spanned!(span=> run_plain)),
+        |ty| {
+            let run = quote_spanned!(span=> run_with_config::<#ty, _>);
+            (quote_spanned!(span=> of::<#ty>()), run)
+        },
+    );
     let slug_text = &slug.text;
     let guard = slug_guard(slug);
     let location = location(rle);
@@ -256,7 +263,7 @@ fn register(
 ///
 /// The signature is ours, so the lints that would have it otherwise are switched off.
 pub(crate) fn with_registration(
-    function: TokenStream,
+    function: &TokenStream,
     registration: Option<TokenStream>,
     errors: Errors,
 ) -> TokenStream {
@@ -273,8 +280,9 @@ pub(crate) fn with_registration(
 /// An exported macro named after the slug: two of them in one crate do not compile, and the
 /// compiler shows both places.
 fn slug_guard(slug: &Name) -> TokenStream {
-    let name = Ident::new(&format!("__rle_algorithm_{}", slug.text), slug.span);
-    quote_spanned! {Span::mixed_site()=>
+    let span = slug.span.resolved_at(Span::mixed_site());
+    let name = Ident::new(&format!("__rle_algorithm_{}", slug.text), span);
+    quote_spanned! {span=>
         #[doc(hidden)]
         #[macro_export]
         #[allow(non_local_definitions)]

@@ -6,7 +6,11 @@ use syn::LitStr;
 use crate::args::{is_ident, is_punct};
 use crate::item::{AngleDepth, group_of, skip_visibility, split_attributes};
 
-/// A block with statements after its inner attributes and leading items.
+/// The local that holds a guard.
+pub(crate) const GUARD: &str = "__rle_guard";
+
+/// A block with statements after its inner attributes and leading items, and after the guards of
+/// attributes above this one: the upper of two stages is the outer.
 pub(crate) fn insert(block: &Group, statements: TokenStream) -> Group {
     let trees: Vec<_> = block.stream().into_iter().collect();
     let (before, after) = trees.split_at(leading_items(&trees));
@@ -64,6 +68,13 @@ fn leading_items(trees: &[TokenTree]) -> usize {
         at += 3;
     }
     while let Some(length) = leading_item(&trees[at..]) {
+        at += length;
+    }
+    while let Some([keyword, name, ..]) = trees.get(at..)
+        && is_ident(keyword, "let")
+        && is_ident(name, GUARD)
+        && let Some(length) = up_to_semicolon(&trees[at..])
+    {
         at += length;
     }
     at
@@ -141,6 +152,7 @@ mod tests {
         for block in [
             "{ #![allow(unused)] @ x }",
             "{ use a::{b, c}; @ b() }",
+            "{ use a::b; let __rle_guard = { a; b }; @ b() }",
             "{ #[derive(Debug)] pub(crate) struct A<const N: usize = { 3 }>([u8; N]); @ A }",
             "{ struct A { x: u8 } impl A { fn f() {} } @ { A } }",
             "{ const X: bool = 1 < 2; static Y: u8 = { 1 }; type Z = u8; const _: () = {}; @ X }",

@@ -33,7 +33,7 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
         check_signature(&function, &mut errors);
         register(&options, &function, &runtime.path())
     });
-    with_registration(written, registration, errors)
+    with_registration(&written, registration, errors)
 }
 
 impl Options {

@@ -56,9 +56,10 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
 
 impl Entry {
     fn declaration(&self, prefix: &str, rle: &TokenStream) -> TokenStream {
-        let span = Span::mixed_site();
+        // At the user's name, so that errors and editors lead there; ours, so that no lint does.
+        let span = self.name.span.resolved_at(Span::mixed_site());
         let full = format!("{prefix}{}", self.name.text);
-        let name = Ident::new(&self.name.text, self.name.span.resolved_at(span));
+        let name = Ident::new(&self.name.text, span);
         let attributes = self.attributes.iter();
         let doc = match &self.group {
             _ if self.has_doc() => TokenStream::new(),

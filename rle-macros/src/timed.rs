@@ -81,7 +81,7 @@ impl Options {
         let mut seen = Seen::default();
         let mut has_stage = false;
         for (at, arg) in args.iter().enumerate() {
-            let is_stage = at == 0 && matches!(arg.form, Form::Word(_) | Form::Value(_));
+            let is_stage = at == 0 && arg.is_plain() && !arg.is_key_of(&KNOWN);
             match arg.key().as_ref().map(|key| key.text.as_str()) {
                 _ if is_stage => {
                     has_stage = true;
@@ -127,8 +127,9 @@ impl Options {
         };
         let span = Span::mixed_site();
         let enter = Ident::new(if is_async { "enter_async" } else { "enter" }, span);
+        let guard = Ident::new(body::GUARD, span);
         Some(quote_spanned! {span=>
-            let __rle_guard = {
+            let #guard = {
                 static SITE: #rle::__private::Site =
                     #rle::__private::Site::new(#stage, ::core::module_path!());
                 SITE.#enter()
@@ -152,11 +153,15 @@ impl Stage {
             TokenTree::Ident(ident) => Some(ident.clone()),
             _ => None,
         });
+        let roots = ["crate", "self", "super", "$crate"];
         match trees.first() {
-            Some(TokenTree::Ident(first))
-                if !["crate", "self", "super", "$crate"].iter().any(|root| first == root) =>
-            {
-                Some(Self::Below(idents.collect()))
+            Some(TokenTree::Ident(first)) if !roots.iter().any(|root| first == root) => {
+                let words: Vec<_> = idents.collect();
+                if let Some(keyword) = words.iter().find(|word| is_keyword(&word.to_string())) {
+                    errors.push(keyword.span(), MISSING);
+                    return None;
+                }
+                Some(Self::Below(words))
             }
             _ => Some(Self::Rooted(tokens)),
         }
@@ -174,9 +179,12 @@ impl Stage {
         } else {
             String::new()
         };
+        let problem = match text.as_str() {
+            "" => "the stage name is empty".to_owned(),
+            _ => format!("`{text}` is no stage name{near}"),
+        };
         let message = format!(
-            "`{text}` is no stage name{near}: expected a name declared by `rle::stages!`, \
-             as `train` or `checkpoint.save`"
+            "{problem}: expected a name declared by `rle::stages!`, as `train` or `checkpoint.save`"
         );
         errors.push(span, message);
         None
@@ -184,6 +192,14 @@ impl Stage {
 }
 
 impl Arg {
+    fn is_plain(&self) -> bool {
+        matches!(self.form, Form::Word(_) | Form::Value(_))
+    }
+
+    fn is_key_of(&self, keys: &[&str]) -> bool {
+        self.key().is_some_and(|key| keys.contains(&key.text.as_str()))
+    }
+
     fn block(&self) -> Option<proc_macro2::Group> {
         let Form::Value(tokens) = &self.form else { return None };
         match ungrouped(tokens.clone()).as_slice() {
