@@ -20,8 +20,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::slot::SlotId;
 use crate::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
+use crate::slot::SlotId;
 
 /// Which of the two a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

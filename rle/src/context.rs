@@ -412,8 +412,7 @@ fn typed<T: DeserializeOwned>(value: &Value, what: &str) -> Result<T, Error> {
 fn required(paths: &BTreeMap<String, PathBuf>, label: &str) -> Result<PathBuf, Error> {
     paths.get(label).cloned().ok_or_else(|| {
         let declared: Vec<_> = paths.keys().map(|key| format!("`{key}`")).collect();
-        let declared =
-            if declared.is_empty() { "none".to_owned() } else { declared.join(", ") };
+        let declared = if declared.is_empty() { "none".to_owned() } else { declared.join(", ") };
         Error::usage(format!(
             "no required artifact `{label}` is declared (declared: {declared}); add \
              requires({label} = \"path\")"

@@ -60,10 +60,7 @@ impl Identity {
             ("common_config", parts.common_config.clone()),
             (
                 "algorithm",
-                object([
-                    ("slug", Value::from(parts.slug)),
-                    ("config", parts.config.clone()),
-                ]),
+                object([("slug", Value::from(parts.slug)), ("config", parts.config.clone())]),
             ),
             ("seeds", Value::from_serialize(parts.seeds)?),
             ("run_idx", Value::from(parts.run_idx)),

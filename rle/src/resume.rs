@@ -133,9 +133,10 @@ fn unfinished(head: &RecordHead) -> Option<Reason> {
             Some(Reason::plain(format!("failed: {first_line}")))
         }
         RunStatus::Interrupted => Some(Reason::plain("interrupted")),
-        RunStatus::Running => {
-            Some(Reason::plain(format!("lost: the process that began it at {} is gone", head.started_at)))
-        }
+        RunStatus::Running => Some(Reason::plain(format!(
+            "lost: the process that began it at {} is gone",
+            head.started_at
+        ))),
     }
 }
 
@@ -160,7 +161,8 @@ fn request_reasons(head: &RecordHead, request: &ComparedRequest<'_>) -> Vec<Reas
             path: Some("request.hash".to_owned()),
             old: Some(Value::from(head.request.hash.as_str())),
             new: Some(Value::from(request.identity.hash())),
-            text: "request.hash does not belong to the record's own fields: it was edited".to_owned(),
+            text: "request.hash does not belong to the record's own fields: it was edited"
+                .to_owned(),
         });
     }
     reasons

@@ -57,8 +57,7 @@ fn constrained(ctx: &RunContext, config: StubConfig) -> crate::Result<RunResult>
 }
 
 fn stub(ctx: &RunContext, config: &StubConfig, limit: Option<f64>) -> crate::Result<RunResult> {
-    let updates =
-        ctx.common_config().get("progress_total").and_then(crate::value::Value::as_u64);
+    let updates = ctx.common_config().get("progress_total").and_then(crate::value::Value::as_u64);
     let updates = updates.unwrap_or(DEFAULT_UPDATES);
     ctx.progress().set_total(updates);
     let noise = ctx.algorithm_stream("stub");

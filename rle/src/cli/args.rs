@@ -83,7 +83,9 @@ pub(super) fn parse(
                 let given = matches.get_many::<String>(&option.key).into_iter().flatten();
                 let indices = matches.indices_of(&option.key).into_iter().flatten();
                 values.extend(
-                    indices.zip(given).map(|(index, text)| (index, option.key.clone(), text.clone())),
+                    indices
+                        .zip(given)
+                        .map(|(index, text)| (index, option.key.clone(), text.clone())),
                 );
             }
             values.sort();
@@ -106,7 +108,7 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
         kind: setting.kind,
         value_name: setting.value_name,
         help: setting.help.to_owned(),
-        heading: "Options",
+        heading: "Suite options",
     });
     let mut options: Vec<OptionSpec> = built_in.collect();
     for spec in specs {
@@ -126,33 +128,38 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
     options
 }
 
-fn normalise(
-    words: &[String],
-    options: &[OptionSpec],
-) -> Result<(Command, Vec<String>), Error> {
+fn normalise(words: &[String], options: &[OptionSpec]) -> Result<(Command, Vec<String>), Error> {
     let mut command = None;
     let mut normal = Vec::with_capacity(words.len());
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        if let Some(long) = word.strip_prefix("--").filter(|long| !long.contains('=')) {
-            let option = options.iter().find(|option| option.long == long);
-            let takes_next = |next: &&String| match option.map(|option| option.kind) {
-                Some(Kind::Bool) => !next.starts_with('-') && !next.contains('='),
-                Some(Kind::Value | Kind::Repeated) => !next.starts_with("--"),
-                Some(Kind::Switch) | None => false,
+        if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let option = find_option(options, name, &format!("--{name}"))?;
+            let next = match (value, option.kind) {
+                (Some(_), _) | (None, Kind::Switch) => None,
+                (None, Kind::Bool) => {
+                    words.next_if(|next| !next.starts_with('-') && !next.contains('='))
+                }
+                (None, Kind::Value | Kind::Repeated) => {
+                    words.next_if(|next| !next.starts_with("--"))
+                }
             };
-            match (words.next_if(takes_next_ref(&takes_next)), option.map(|option| option.kind)) {
-                (Some(value), _) => normal.push(format!("{word}={value}")),
-                (None, Some(Kind::Bool)) => normal.push(format!("{word}=true")),
-                (None, _) => normal.push(word.clone()),
-            }
+            normal.push(match (next, value, option.kind) {
+                (Some(value), ..) => format!("{word}={value}"),
+                (None, None, Kind::Bool) => format!("{word}=true"),
+                _ => word.clone(),
+            });
         } else if word.starts_with('-') {
             normal.push(word.clone());
         } else if let Some((key, value)) = word.split_once('=') {
+            let long = key.replace('_', "-");
             normal.push(if key.contains('.') {
                 format!("--set={word}")
             } else {
-                format!("--{}={value}", key.replace('_', "-"))
+                find_option(options, &long, &format!("{key}="))?;
+                format!("--{long}={value}")
             });
         } else if command.is_none() {
             command = Some(find_command(word)?);
@@ -165,10 +172,17 @@ fn normalise(
     Ok((command.unwrap_or(Command::Run), normal))
 }
 
-fn takes_next_ref<'a>(
-    takes: &'a impl Fn(&&String) -> bool,
-) -> impl FnOnce(&&String) -> bool + 'a {
-    move |next| takes(next)
+fn find_option<'a>(
+    options: &'a [OptionSpec],
+    long: &str,
+    written: &str,
+) -> Result<&'a OptionSpec, Error> {
+    options.iter().find(|option| option.long == long).ok_or_else(|| {
+        let known = options.iter().map(|option| option.long.as_str());
+        let hint = suggest::nearest(long, known)
+            .map_or("; --help lists them".to_owned(), |near| format!("; did you mean `--{near}`?"));
+        Error::usage(format!("there is no option `{written}`{hint}"))
+    })
 }
 
 fn find_command(word: &str) -> Result<Command, Error> {
@@ -177,7 +191,10 @@ fn find_command(word: &str) -> Result<Command, Error> {
     }
     let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
     let hint = suggest::hint(word, names.iter().copied());
-    Err(Error::usage(format!("there is no command `{word}`{hint} (commands: {})", names.join(", "))))
+    Err(Error::usage(format!(
+        "there is no command `{word}`{hint} (commands: {})",
+        names.join(", ")
+    )))
 }
 
 fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
@@ -197,15 +214,13 @@ fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
         .after_help(commands)
         .args_override_self(true);
     for option in options.iter().filter(|option| option.kind != Kind::Switch) {
-        let action =
-            if option.kind == Kind::Repeated { ArgAction::Append } else { ArgAction::Set };
+        let action = if option.kind == Kind::Repeated { ArgAction::Append } else { ArgAction::Set };
         clap = clap.arg(
             Arg::new(option.key.clone())
                 .long(option.long.clone())
                 .value_name(option.value_name)
                 .help(option.help.clone())
                 .help_heading(option.heading)
-                .require_equals(true)
                 .action(action),
         );
     }

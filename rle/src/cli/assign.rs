@@ -60,8 +60,11 @@ pub(super) fn assign_all(
             layers.assign_text(key, text, &name)?;
         }
     }
-    let (sets, options): (Vec<_>, Vec<_>) =
-        invocation.values.iter().filter(|(key, _)| key != "config").partition(|(key, _)| key == "set");
+    let (sets, options): (Vec<_>, Vec<_>) = invocation
+        .values
+        .iter()
+        .filter(|(key, _)| key != "config")
+        .partition(|(key, _)| key == "set");
     for (key, text) in sets.into_iter().chain(options) {
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
@@ -137,12 +140,12 @@ impl<'a> Layers<'a> {
         let origin = "--set";
         let (path, text) = split_assignment(assignment)?;
         let fault = |fault: typed::ConfigFault, root: &str| {
-            Error::usage(format!("{origin} {assignment}: {root}{fault}"))
+            Error::usage(format!("{origin} {assignment}: {}", fault.under(root)))
         };
         match path.as_slice() {
             [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {
                 typed::set_untyped(&mut self.config.env_config, rest, text)
-                    .map_err(|error| fault(error, "env_config."))
+                    .map_err(|error| fault(error, "env_config"))
             }
             [root, rest @ ..] if root == "common_config" && !rest.is_empty() => {
                 let table = std::mem::take(&mut self.config.common_config);
@@ -151,7 +154,7 @@ impl<'a> Layers<'a> {
                 if let Value::Object(table) = table {
                     self.config.common_config = table;
                 }
-                outcome.map_err(|error| fault(error, "common_config."))
+                outcome.map_err(|error| fault(error, "common_config"))
             }
             [root, algorithm, rest @ ..] if root == "algorithm_configs" && !rest.is_empty() => {
                 self.config.overrides.push(AlgorithmOverride {
@@ -192,8 +195,7 @@ impl<'a> Layers<'a> {
 
     /// First words of what may be set or stand in a configuration file.
     pub(super) fn roots(&self) -> Vec<&'a str> {
-        let layered =
-            SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
+        let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
         let mut roots: Vec<&str> = ["env_config", "common_config", "algorithm_configs"].into();
         roots.extend(layered.chain(self.flags()));
         roots
@@ -240,7 +242,10 @@ fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
         Raw::Value(value) => value.as_bool(),
     };
     read.ok_or_else(|| {
-        Error::usage(format!("{origin}: {} is no truth value; use one of {TRUTH_WORDS}", shown(raw)))
+        Error::usage(format!(
+            "{origin}: {} is no truth value; use one of {TRUTH_WORDS}",
+            shown(raw)
+        ))
     })
 }
 
@@ -262,9 +267,9 @@ fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
         Raw::Text(text) => Some(text.as_str()),
         Raw::Value(value) => value.as_str(),
     };
-    text.filter(|text| !text.is_empty()).map(ToOwned::to_owned).ok_or_else(|| {
-        Error::usage(format!("{origin}: expected a path, found {}", shown(raw)))
-    })
+    text.filter(|text| !text.is_empty())
+        .map(ToOwned::to_owned)
+        .ok_or_else(|| Error::usage(format!("{origin}: expected a path, found {}", shown(raw))))
 }
 
 /// `1`, `0,2`, `[0,2]`, or an array of a TOML file, as texts.
@@ -284,11 +289,8 @@ fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
         }
     };
     let inner = text.trim();
-    let inner = inner
-        .strip_prefix('[')
-        .and_then(|inner| inner.strip_suffix(']'))
-        .unwrap_or(inner)
-        .trim();
+    let inner =
+        inner.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(inner).trim();
     if inner.is_empty() {
         return Ok(Vec::new());
     }

@@ -24,7 +24,9 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         let problem = |problem: String| Error::file(path, problem);
         let value = convert(value);
         match key.as_str() {
-            "env_config" => typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?),
+            "env_config" => {
+                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?)
+            }
             "common_config" => merge_common(layers, as_table(path, &key, value)?),
             "algorithm_configs" => {
                 let Value::Object(configs) = as_table(path, &key, value)? else { continue };

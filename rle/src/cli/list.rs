@@ -89,7 +89,8 @@ fn text(listed: &Listed<'_>) -> String {
             write(format_args!("{} requires {required}\n", algorithm.slug));
         }
     }
-    let stages = if listed.stages.is_empty() { "none".to_owned() } else { listed.stages.join(", ") };
+    let stages =
+        if listed.stages.is_empty() { "none".to_owned() } else { listed.stages.join(", ") };
     write(format_args!("\nstages {stages}\n"));
     text
 }

@@ -105,11 +105,7 @@ struct Reported {
     slots: Vec<ReportedSlot>,
 }
 
-pub(super) fn report(
-    report: &SuiteReport,
-    export_dir: &Path,
-    format: Format,
-) -> Result<(), Error> {
+pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) -> Result<(), Error> {
     let slots: Vec<ReportedSlot> = report
         .slots
         .iter()

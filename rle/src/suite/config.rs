@@ -132,7 +132,11 @@ impl SuiteConfig {
     }
 
     /// Overrides an algorithm's configuration, under its name or slug, key by key.
-    pub fn algorithm_config(mut self, algorithm: impl Into<String>, config: impl Serialize) -> Self {
+    pub fn algorithm_config(
+        mut self,
+        algorithm: impl Into<String>,
+        config: impl Serialize,
+    ) -> Self {
         let algorithm = algorithm.into();
         match Value::from_serialize(&config) {
             Ok(table) => self.overrides.push(AlgorithmOverride {
@@ -141,7 +145,8 @@ impl SuiteConfig {
                 change: ConfigChange::Table(table),
             }),
             Err(error) => {
-                self.faults.push(error.under_key(&algorithm).under_key("algorithm_configs").to_string());
+                self.faults
+                    .push(error.under_key(&algorithm).under_key("algorithm_configs").to_string());
             }
         }
         self

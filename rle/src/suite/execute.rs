@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::Error;
 use crate::artifact;
-use crate::console::{SlotLog, SuiteConsole, set_slot_log};
+use crate::console::{self, SlotLog, SuiteConsole, set_slot_log};
 use crate::context::{RunContext, RunParts};
 use crate::host;
 use crate::profile::{self, StageTotal};
@@ -64,6 +64,7 @@ impl Executor<'_> {
         if let SlotOutcome::Failed { message } = &outcome {
             tracing::error!("{} failed: {message}", slot.id);
         }
+        self.console.slot_finished(&self.plan.label(slot), shown(&outcome));
         set_slot_log(None);
         drop(lock);
         outcome
@@ -132,8 +133,7 @@ impl Executor<'_> {
         let mut head = self.first_head(slot, attempts);
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
         record::write_record(&path, &head, &BTreeMap::new(), &[])?;
-        let env =
-            PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
+        let env = PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
         let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
             Ok(prepared) => prepared,
             Err(message) => return fail(head, &path, 0.0, message),
@@ -360,6 +360,15 @@ fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
         reasons.join("; "),
         moved.display()
     );
+}
+
+fn shown(outcome: &SlotOutcome) -> console::SlotOutcome {
+    match outcome {
+        SlotOutcome::Reused => console::SlotOutcome::Reused,
+        SlotOutcome::Done { .. } => console::SlotOutcome::Complete,
+        SlotOutcome::Failed { .. } => console::SlotOutcome::Failed,
+        SlotOutcome::Busy => console::SlotOutcome::Busy,
+    }
 }
 
 /// Ends the record of an attempt that did not succeed.

@@ -40,9 +40,10 @@ impl Isolation {
         let previous = Arc::new(Mutex::new(Some(panic::take_hook())));
         let seen = Arc::clone(&reports);
         panic::set_hook(Box::new(move |info| {
-            let location = info.location().map_or_else(|| "an unknown place".to_owned(), |at| {
-                format!("{}:{}:{}", at.file(), at.line(), at.column())
-            });
+            let location = info.location().map_or_else(
+                || "an unknown place".to_owned(),
+                |at| format!("{}:{}:{}", at.file(), at.line(), at.column()),
+            );
             let message = payload_text(info.payload());
             let name = thread::current().name().map_or("unnamed".to_owned(), ToOwned::to_owned);
             tracing::error!("thread `{name}` panicked at {location}: {message}");

@@ -155,31 +155,24 @@ impl Start {
                 SlotAction::Run | SlotAction::Busy => executor.run(slot, false),
             };
             if outcome == SlotOutcome::Busy {
-                tracing::info!("{} is held by another process: looked at again at the end", slot.id);
-            } else if decision.action != SlotAction::Reuse {
-                self.say_finished(&console, slot, &outcome);
+                tracing::info!(
+                    "{} is held by another process: looked at again at the end",
+                    slot.id
+                );
             }
             outcomes.push(outcome);
         }
         for (slot, outcome) in self.plan.slots.iter().zip(&mut outcomes) {
             if *outcome == SlotOutcome::Busy {
                 *outcome = executor.run(slot, true);
-                self.say_finished(&console, slot, outcome);
+                if *outcome == SlotOutcome::Busy {
+                    console.slot_finished(&self.plan.label(slot), console::SlotOutcome::Busy);
+                }
             }
         }
         drop(isolation);
         console.finish();
         Ok(self.report(outcomes))
-    }
-
-    fn say_finished(&self, console: &SuiteConsole, slot: &PlannedSlot, outcome: &SlotOutcome) {
-        let outcome = match outcome {
-            SlotOutcome::Reused => console::SlotOutcome::Reused,
-            SlotOutcome::Done { .. } => console::SlotOutcome::Complete,
-            SlotOutcome::Failed { .. } => console::SlotOutcome::Failed,
-            SlotOutcome::Busy => console::SlotOutcome::Busy,
-        };
-        console.slot_finished(&self.plan.label(slot), outcome);
     }
 
     fn report(&self, outcomes: Vec<SlotOutcome>) -> SuiteReport {
@@ -233,9 +226,8 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
 fn probe_writing(directory: &Path) -> Result<(), Error> {
     const RECORD_BYTES: usize = 16 * 1024;
     let probe = directory.join(format!(".probe-{}", std::process::id()));
-    let written = write_atomically(&probe, |writer: &mut dyn Write| {
-        writer.write_all(&[b' '; RECORD_BYTES])
-    });
+    let written =
+        write_atomically(&probe, |writer: &mut dyn Write| writer.write_all(&[b' '; RECORD_BYTES]));
     let _ = fs::remove_file(&probe);
     written
 }

@@ -133,13 +133,13 @@ impl Plan {
                 return Err(Error::file(path(), record::newer_problem(*version)));
             }
             RecordState::Unusable(problem) if !policy.rerun => {
-                let way_out = format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
+                let way_out =
+                    format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
                 return Err(Error::file(path(), way_out));
             }
             _ => {}
         }
-        let request =
-            ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
+        let request = ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
         Ok(resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy))
     }
 
@@ -283,11 +283,8 @@ fn plan_algorithms(
                 ));
                 continue;
             }
-            let sha256 = if required.fingerprint {
-                Some(artifact::hash_path(&path)?.sha256)
-            } else {
-                None
-            };
+            let sha256 =
+                if required.fingerprint { Some(artifact::hash_path(&path)?.sha256) } else { None };
             let requirement = RecordedRequirement { path: required.path.clone(), sha256 };
             requirements.insert(required.label.clone(), requirement);
             required_paths.insert(required.label.clone(), path);

@@ -200,7 +200,8 @@ impl<'a> Work<'a> {
     }
 
     fn verified(&self, directory: &Path, file: &Path) -> Result<Prepared, String> {
-        let bytes = fs::read(file).map_err(|error| format!("{VALUE_FILE} is unreadable: {error}"))?;
+        let bytes =
+            fs::read(file).map_err(|error| format!("{VALUE_FILE} is unreadable: {error}"))?;
         let prepared: Prepared = Value::parse_json(&bytes)
             .and_then(|value| value.to())
             .map_err(|error| format!("{VALUE_FILE} is damaged: {error}"))?;

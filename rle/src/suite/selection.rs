@@ -70,7 +70,11 @@ pub(crate) fn near_or_list<'a>(
         return format!("; did you mean `{near}`?");
     }
     let known: Vec<_> = known.into_iter().map(|name| format!("`{name}`")).collect();
-    if known.is_empty() { "; there is none".to_owned() } else { format!("; there are {}", known.join(", ")) }
+    if known.is_empty() {
+        "; there is none".to_owned()
+    } else {
+        format!("; there are {}", known.join(", "))
+    }
 }
 
 /// The position of the algorithm of that name or slug.
@@ -147,10 +151,7 @@ fn select_named(words: &[String], specs: &[AlgorithmSpec]) -> Result<Vec<usize>,
     for word in words {
         let index = find_algorithm(specs, word)?;
         if selected.contains(&index) {
-            return Err(Error::usage(format!(
-                "--algorithms names `{}` twice",
-                specs[index].slug
-            )));
+            return Err(Error::usage(format!("--algorithms names `{}` twice", specs[index].slug)));
         }
         selected.push(index);
     }

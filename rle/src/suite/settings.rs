@@ -45,24 +45,55 @@ const fn option_only(
 }
 
 /// All options, in the order in which the help shows them.
-pub(crate) const SETTINGS: [Setting; 13] = [
+pub(crate) const SETTINGS: [Setting; 14] = [
     setting("num_runs", Kind::Value, "N", "size of the run window"),
-    setting("run_numbers", Kind::Value, "LIST", "only these zero-based runs of the window: 1 or 0,2"),
+    setting(
+        "run_numbers",
+        Kind::Value,
+        "LIST",
+        "only these zero-based runs of the window: 1 or 0,2",
+    ),
     setting("base_seed", Kind::Value, "N", "learner seed of run i is base seed + i"),
     setting("export_dir", Kind::Value, "DIR", "where everything is written"),
-    setting("algorithms", Kind::Value, "LIST", "exactly these algorithms, by name or slug; ignores the flags"),
+    setting(
+        "algorithms",
+        Kind::Value,
+        "LIST",
+        "exactly these algorithms, by name or slug; ignores the flags",
+    ),
     setting("just_vis", Kind::Bool, "BOOL", "select no algorithm: only look at what exists"),
-    setting("resume_completed_runs", Kind::Bool, "BOOL", "reuse matching complete records [default: true]"),
-    setting("rerun", Kind::Repeated, "SLOT", "compute a slot such as ippo:1 again whatever its record says"),
+    setting(
+        "resume_completed_runs",
+        Kind::Bool,
+        "BOOL",
+        "reuse matching complete records [default: true]",
+    ),
+    setting(
+        "rerun",
+        Kind::Repeated,
+        "SLOT",
+        "compute a slot such as ippo:1 again whatever its record says",
+    ),
     option_only("config", Kind::Value, "FILE", "TOML file over the suite's own values"),
-    option_only("set", Kind::Repeated, "PATH=VALUE", "set one value: algorithm_configs.ippo.lr=1e-3"),
+    option_only(
+        "set",
+        Kind::Repeated,
+        "PATH=VALUE",
+        "set one value: algorithm_configs.ippo.lr=1e-3",
+    ),
     option_only("dry_run", Kind::Bool, "BOOL", "print the plan and why, touch nothing"),
-    option_only("format", Kind::Value, "FORMAT", "text or json, for everything that prints a table"),
+    option_only(
+        "format",
+        Kind::Value,
+        "FORMAT",
+        "text or json, for everything that prints a table",
+    ),
     option_only("help", Kind::Switch, "", "print help"),
+    option_only("version", Kind::Switch, "", "print the version"),
 ];
 
 /// Names of later options: a flag that took one today would change its meaning then.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 13] = [
     "restart_completed_runs",
     "checkpoint_enabled",
     "resume_checkpoints",
@@ -75,7 +106,6 @@ const RESERVED: [&str; 14] = [
     "stop_after",
     "on_busy",
     "accept",
-    "version",
     "why",
 ];
 

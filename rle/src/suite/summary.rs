@@ -77,8 +77,10 @@ mod tests {
 
     #[test]
     fn the_recent_mean_is_over_the_last_hundred() {
-        let episodes: Vec<Episode> =
-            std::iter::repeat_n(0.0, 100).chain(std::iter::repeat_n(4.0, 100)).map(episode).collect();
+        let episodes: Vec<Episode> = std::iter::repeat_n(0.0, 100)
+            .chain(std::iter::repeat_n(4.0, 100))
+            .map(episode)
+            .collect();
         let added = BTreeMap::from([("episodes".to_owned(), Value::from("mine"))]);
         let summary = derive(&BTreeMap::new(), &episodes, added);
         assert_eq!(summary["mean_return"].as_f64(), Some(2.0));
