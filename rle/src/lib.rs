@@ -4,6 +4,7 @@
 mod canonical;
 mod error;
 mod stage;
+mod typed;
 pub mod value;
 
 pub use error::Error;

@@ -11,6 +11,8 @@ use crate::canonical;
 pub(crate) struct Difference {
     /// Dotted: `algorithm.config.lr`, `layers[2]`; empty when the values as such differ.
     pub(crate) path: String,
+    /// The same, step by step.
+    pub(crate) place: Vec<Segment>,
     /// `None` where only the new value has this place.
     pub(crate) old: Option<Value>,
     /// `None` where only the old value has this place.
@@ -47,9 +49,12 @@ fn compare(
             }
         }
         (Some(a), Some(b)) if alike(a, b) => {}
-        _ => {
-            found.push(Difference { path: render_path(path), old: old.cloned(), new: new.cloned() })
-        }
+        _ => found.push(Difference {
+            path: render_path(path),
+            place: path.clone(),
+            old: old.cloned(),
+            new: new.cloned(),
+        }),
     }
 }
 

@@ -23,14 +23,20 @@ pub(crate) enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyFault {
     /// The type knows no such key.
-    Unknown { key: String, accepted: &'static [&'static str] },
+    Unknown(String),
     /// Two keys fill this field: an alias beside its name.
     Duplicate(&'static str),
+    /// No key fills a field that has no default.
+    Missing,
 }
 
 impl ValueError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { path: Vec::new(), message: message.into(), key_fault: None }
+    }
+
+    pub(crate) fn at(path: Vec<Segment>, message: impl Into<String>) -> Self {
+        Self { path, message: message.into(), key_fault: None }
     }
 
     /// The dotted key path of the value at fault (`algorithm.lr`, `seeds[3]`); empty at the top.
@@ -86,7 +92,7 @@ impl de::Error for ValueError {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let fault = KeyFault::Unknown { key: field.to_owned(), accepted: expected };
+        let fault = KeyFault::Unknown(field.to_owned());
         let message = format!("unknown key `{field}`{}", hint(field, expected));
         Self { key_fault: Some(fault), ..Self::new(message) }
     }
@@ -94,6 +100,11 @@ impl de::Error for ValueError {
     fn duplicate_field(field: &'static str) -> Self {
         let message = format!("`{field}` is given twice, once under another name");
         Self { key_fault: Some(KeyFault::Duplicate(field)), ..Self::new(message) }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        let message = format!("missing field `{field}`");
+        Self { key_fault: Some(KeyFault::Missing), ..Self::new(message) }
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {

@@ -4,12 +4,17 @@
 //! `serde_json` that some other crate of the user's build turns on; so nothing here keeps a
 //! value in a type of `serde_json`, which serves as the reader and writer of the text only.
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod de;
 mod diff;
 mod error;
 mod json;
 mod key;
 mod number;
+mod place;
+#[cfg(test)]
+mod properties;
 mod ser;
 #[cfg(test)]
 mod tests;
@@ -86,6 +91,12 @@ impl Value {
     /// As [`Value::from_serialize`], with the places of externally tagged enum variants.
     pub(crate) fn snapshot<T: Serialize + ?Sized>(value: &T) -> Result<Snapshot, ValueError> {
         ser::snapshot(value, ser::NonFinite::Refuse)
+    }
+
+    /// As [`Value::snapshot`], but with NaN and infinities: a default may be one that has to be
+    /// replaced.
+    pub(crate) fn snapshot_of_defaults<T: Serialize>(value: &T) -> Result<Snapshot, ValueError> {
+        ser::snapshot(value, ser::NonFinite::Pass)
     }
 
     /// The value as a `T`. An integral float serves as an integer, an integer as a float.

@@ -22,7 +22,10 @@ const MAX_DEPTH: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NonFinite {
     Refuse,
+    /// Kept, for a text in which words stand for them: those words are no texts then.
     Keep,
+    /// Kept, and any text too.
+    Pass,
 }
 
 /// A serialised value, and where in it externally tagged enum variants stand.
@@ -69,7 +72,7 @@ impl State {
     }
 
     fn float(&self, x: f64) -> Result<Value, ValueError> {
-        if x.is_finite() || self.non_finite == NonFinite::Keep {
+        if x.is_finite() || self.non_finite != NonFinite::Refuse {
             return Ok(x.into());
         }
         let word = non_finite_word(x);
