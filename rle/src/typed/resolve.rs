@@ -353,28 +353,8 @@ impl Words<'_> {
                     None => (Trial::Fits, None),
                 }
             }
-            Err(error) => self.judge(error, text, &place),
+            Err(error) => judge(error, text, &place),
         }
-    }
-
-    fn judge(
-        &self,
-        error: ValueError,
-        text: &str,
-        place: &[Segment],
-    ) -> (Trial, Option<ConfigFault>) {
-        if let Some(KeyFault::Unknown(key)) = error.key_fault() {
-            let mut unknown = error.segments().to_vec();
-            unknown.push(Segment::Key(key.clone()));
-            if is_related(&unknown, place) {
-                return (Trial::Unknown, Some(error.into()));
-            }
-        } else if error.key_fault().is_none() && is_related(error.segments(), place) {
-            let at = if error.segments().starts_with(place) { error.segments() } else { place };
-            let message = format!("`{text}` does not fit: {}", error.message());
-            return (Trial::Misfit, Some(ConfigFault::new(render_path(at), message)));
-        }
-        (Trial::Elsewhere, Some(error.into()))
     }
 
     /// The most telling fault of the texts that fit nowhere.
@@ -404,6 +384,22 @@ impl Words<'_> {
             |(_, fault)| fault,
         )
     }
+}
+
+/// What a text's meaning that does not read is to be blamed for.
+fn judge(error: ValueError, text: &str, place: &[Segment]) -> (Trial, Option<ConfigFault>) {
+    if let Some(KeyFault::Unknown(key)) = error.key_fault() {
+        let mut unknown = error.segments().to_vec();
+        unknown.push(Segment::Key(key.clone()));
+        if is_related(&unknown, place) {
+            return (Trial::Unknown, Some(error.into()));
+        }
+    } else if error.key_fault().is_none() && is_related(error.segments(), place) {
+        let at = if error.segments().starts_with(place) { error.segments() } else { place };
+        let message = format!("`{text}` does not fit: {}", error.message());
+        return (Trial::Misfit, Some(ConfigFault::new(render_path(at), message)));
+    }
+    (Trial::Elsewhere, Some(error.into()))
 }
 
 /// Whether one place lies on the way to the other.

@@ -13,7 +13,7 @@ use serde::{de, forward_to_deserialize_any};
 use super::key::KeyDe;
 use super::number::Repr;
 use super::ser::RAW_MARK;
-use super::{Segment, Value, ValueError};
+use super::{Number, Segment, Value, ValueError};
 
 /// A [`Value`] being read: what a borrowed one holds is lent, what an owned one holds is moved.
 pub struct ValueDeserializer<'de>(Cow<'de, Value>);
@@ -29,7 +29,7 @@ impl<'de> ValueDeserializer<'de> {
 
     /// The value as an integer where an integral float is one, else as it is.
     fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        let integer = self.0.as_number().and_then(|number| number.as_i128());
+        let integer = self.0.as_number().and_then(Number::as_i128);
         match integer.map(|n| (u64::try_from(n), i64::try_from(n))) {
             Some((Ok(n), _)) => visitor.visit_u64(n),
             Some((_, Ok(n))) => visitor.visit_i64(n),

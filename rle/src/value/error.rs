@@ -116,21 +116,24 @@ impl de::Error for ValueError {
 pub(crate) fn render_path(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {
-        match segment {
-            Segment::Index(index) => text.push_str(&format!("[{index}]")),
-            Segment::Key(key) => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                if key.is_empty() || key.contains(['.', '[', ']', '"']) {
-                    text.push_str(&format!("{key:?}"));
-                } else {
-                    text.push_str(key);
-                }
-            }
+        if matches!(segment, Segment::Key(_)) && !text.is_empty() {
+            text.push('.');
         }
+        text.push_str(&segment.to_string());
     }
     text
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "[{index}]"),
+            Self::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"']) => {
+                write!(f, "{key:?}")
+            }
+            Self::Key(key) => f.write_str(key),
+        }
+    }
 }
 
 /// The dotted form of a path of keys.
@@ -141,22 +144,19 @@ pub(crate) fn render_keys(path: &[String]) -> String {
 /// The tail of a message about `word`: the near match, and the accepted words when few.
 pub(crate) fn hint(word: &str, accepted: &[impl AsRef<str>]) -> String {
     const FEW: usize = 12;
-    let mut tail = String::new();
-    if let Some(near) = near_match(word, accepted) {
-        tail.push_str(&format!(", did you mean `{near}`?"));
-    }
     if accepted.is_empty() {
-        tail.push_str(", no key is accepted here");
-    } else if accepted.len() <= FEW {
-        let words: Vec<String> = accepted.iter().map(|a| format!("`{}`", a.as_ref())).collect();
-        let link = if tail.is_empty() { "," } else { "" };
-        tail.push_str(&format!("{link} accepted: {}", words.join(", ")));
+        return ", no key is accepted here".to_owned();
     }
-    tail
+    let near = near_match(word, accepted).map(|near| format!(", did you mean `{near}`?"));
+    if accepted.len() > FEW {
+        return near.unwrap_or_default();
+    }
+    let words: Vec<String> = accepted.iter().map(|word| format!("`{}`", word.as_ref())).collect();
+    format!("{} accepted: {}", near.as_deref().unwrap_or(","), words.join(", "))
 }
 
 /// The accepted word that is most like `word`, if one is like it at all.
-pub(crate) fn near_match<'a>(word: &str, accepted: &'a [impl AsRef<str>]) -> Option<&'a str> {
+fn near_match<'a>(word: &str, accepted: &'a [impl AsRef<str>]) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     let word = word.to_lowercase();
     accepted

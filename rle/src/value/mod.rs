@@ -32,7 +32,7 @@ pub use error::ValueError;
 pub use number::Number;
 
 pub(crate) use diff::{Difference, differences};
-pub(crate) use error::{KeyFault, Segment, hint, near_match, render_keys, render_path};
+pub(crate) use error::{KeyFault, Segment, hint, render_keys, render_path};
 pub(crate) use json::non_finite_word;
 pub(crate) use ser::Snapshot;
 

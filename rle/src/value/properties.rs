@@ -125,7 +125,8 @@ proptest! {
     #[test]
     fn a_canonical_float_reads_back_as_the_same_float(x in finite()) {
         let text = Value::from(x).canonical_json().unwrap();
-        prop_assert_eq!(text.parse::<f64>().unwrap() + 0.0, x + 0.0);
+        // Adding zero takes the sign from a negative one.
+        prop_assert_eq!((text.parse::<f64>().unwrap() + 0.0).to_bits(), (x + 0.0).to_bits());
     }
 
     #[test]
@@ -135,7 +136,7 @@ proptest! {
         let value = Value::from_serialize(&x).unwrap();
         prop_assert_eq!(value.to::<f32>().unwrap().to_bits(), x.to_bits());
         let canonical = value.canonical_json().unwrap();
-        prop_assert_eq!(canonical.parse::<f32>().unwrap() + 0.0, x + 0.0);
-        prop_assert!(canonical.len() <= value.as_f64().unwrap().to_string().len() + 5);
+        prop_assert_eq!((canonical.parse::<f32>().unwrap() + 0.0).to_bits(), (x + 0.0).to_bits());
+        prop_assert_eq!(format!("{:e}", value.as_f64().unwrap()), format!("{x:e}"));
     }
 }
