@@ -43,7 +43,7 @@ fn is_unshowable(character: char) -> bool {
 /// The columns that the text takes on a terminal, near enough to align a table: combining marks
 /// take none, East Asian wide characters and emoji two.
 pub(crate) fn display_width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }
 
 pub(super) fn char_width(character: char) -> usize {
