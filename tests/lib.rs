@@ -1,1 +1,3 @@
-//! Placeholder.
+//! What the end-to-end tests share.
+
+rle::stages! { shared }

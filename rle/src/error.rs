@@ -40,12 +40,18 @@ pub enum Error {
         source: io::Error,
     },
     /// A lock that another process still held when the wait ended.
-    #[error("{} is locked by another process (waited {waited_seconds} s)", path.display())]
+    #[error(
+        "{} is locked by another process (waited {waited_seconds} s{})",
+        path.display(),
+        holder.as_ref().map(|text| format!("; it says: {text}")).unwrap_or_default()
+    )]
     Locked {
         /// The lock file.
         path: PathBuf,
         /// How long it was tried.
         waited_seconds: u64,
+        /// What the file says about its holder: a diagnostic that nothing has checked.
+        holder: Option<String>,
     },
 }
 

@@ -125,6 +125,15 @@ impl SuiteConsole {
         (self.shared.say)(&format!("{ended} ({suite})"));
     }
 
+    /// A prepare ended; it is shown like a slot but is none.
+    pub(crate) fn prepare_finished(&self, label: &str) {
+        let label = super::text::escape_controls(label);
+        let ended = self.shared.lock().take_slot(&label);
+        if ended.is_some() {
+            (self.shared.say)(&format!("{label} finished"));
+        }
+    }
+
     /// Ends the display; `start` may begin another.
     pub(crate) fn finish(&mut self) {
         {

@@ -8,6 +8,8 @@ use super::text::duration_text;
 /// How a slot ended, as far as a console cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotOutcome {
+    /// Its record turned out to answer the request.
+    Reused,
     Complete,
     Failed,
     Interrupted,
@@ -18,6 +20,7 @@ pub(crate) enum SlotOutcome {
 impl SlotOutcome {
     pub(super) const fn word(self) -> &'static str {
         match self {
+            Self::Reused => "reused",
             Self::Complete => "complete",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
@@ -44,6 +47,7 @@ impl Tally {
 
     pub(super) const fn count(&mut self, outcome: SlotOutcome) {
         match outcome {
+            SlotOutcome::Reused => self.reused += 1,
             SlotOutcome::Complete => self.complete += 1,
             SlotOutcome::Failed => self.failed += 1,
             SlotOutcome::Interrupted | SlotOutcome::Busy => self.unfinished += 1,

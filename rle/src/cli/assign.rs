@@ -1,0 +1,344 @@
+//! The layers over the suite's own values, lowest first: configuration file, environment
+//! variables, `--set`, options.
+
+use std::env;
+
+use crate::Error;
+use crate::algorithm::AlgorithmSpec;
+use crate::suggest;
+use crate::suite::selection::{flag_option, near_or_list};
+use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
+use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
+use crate::typed;
+use crate::value::Value;
+
+use super::args::Invocation;
+use super::file;
+use super::show::Format;
+
+/// Variables that a flag's name could collide with but that mean something else.
+const OTHER_VARIABLES: [&str; 4] = ["RLE_DEBUG", "RLE_VERBOSE", "RLE_LOG", "RLE_PROGRESS_SECONDS"];
+
+/// A start's configuration, and how to show its outcome.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) config: SuiteConfig,
+    pub(super) dry_run: bool,
+    pub(super) format: Format,
+}
+
+/// A value as a layer gives it.
+pub(super) enum Raw {
+    Text(String),
+    Value(Value),
+}
+
+/// Applies all layers.
+///
+/// # Errors
+/// The first value that is not accepted, with the place it comes from.
+pub(super) fn assign_all(
+    config: SuiteConfig,
+    invocation: &Invocation,
+    specs: &[AlgorithmSpec],
+) -> Result<Request, Error> {
+    let mut layers = Layers { config, specs, dry_run: false, format: Format::Text };
+    let variable = |key: &str| {
+        let name = format!("RLE_{}", key.to_uppercase());
+        if OTHER_VARIABLES.contains(&name.as_str()) {
+            return None;
+        }
+        Some((name.clone(), env::var(name).ok().filter(|text| !text.is_empty())?))
+    };
+    let config_file = invocation.last("config").map(ToOwned::to_owned);
+    if let Some(path) = config_file.or_else(|| variable("config").map(|(_, path)| path)) {
+        file::apply(&mut layers, path.as_ref())?;
+    }
+    let keys = SETTINGS.iter().map(|setting| setting.key).filter(|key| *key != "config");
+    for key in keys.chain(layers.flags()) {
+        if let Some((name, text)) = variable(key) {
+            layers.assign_text(key, text, &name)?;
+        }
+    }
+    let (sets, options): (Vec<_>, Vec<_>) = invocation
+        .values
+        .iter()
+        .filter(|(key, _)| key != "config")
+        .partition(|(key, _)| key == "set");
+    for (key, text) in sets.into_iter().chain(options) {
+        layers.assign_text(key, text.clone(), &flag_option(key))?;
+    }
+    Ok(Request { config: layers.config, dry_run: layers.dry_run, format: layers.format })
+}
+
+/// The configuration while layers are applied to it.
+pub(super) struct Layers<'a> {
+    pub(super) config: SuiteConfig,
+    pub(super) specs: &'a [AlgorithmSpec],
+    dry_run: bool,
+    format: Format,
+}
+
+impl<'a> Layers<'a> {
+    pub(super) fn flags(&self) -> Vec<&'a str> {
+        let mut flags: Vec<&str> =
+            self.specs.iter().filter_map(|spec| spec.flag.as_deref()).collect();
+        flags.sort_unstable();
+        flags.dedup();
+        flags
+    }
+
+    fn assign_text(&mut self, key: &str, text: String, origin: &str) -> Result<(), Error> {
+        match key {
+            "set" => self.set(&text),
+            "dry_run" => {
+                self.dry_run = truth(&Raw::Text(text), origin)?;
+                Ok(())
+            }
+            "format" => {
+                self.format = Format::parse(&text).ok_or_else(|| {
+                    Error::usage(format!("{origin}: `{text}` is no format; use text or json"))
+                })?;
+                Ok(())
+            }
+            _ => self.assign(key, Raw::Text(text), origin),
+        }
+    }
+
+    /// Assigns a layered setting or a flag.
+    pub(super) fn assign(&mut self, key: &str, raw: Raw, origin: &str) -> Result<(), Error> {
+        match key {
+            "num_runs" => self.config.num_runs = whole(&raw, origin, u64::from(u32::MAX))?,
+            "base_seed" => self.config.base_seed = whole(&raw, origin, u64::MAX)?,
+            "run_numbers" => self.config.run_numbers = Some(run_numbers(&raw, origin)?),
+            "export_dir" => self.config.export_dir = non_empty(&raw, origin)?.into(),
+            "algorithms" => self.config.algorithms = Some(self.algorithm_words(&raw, origin)?),
+            "just_vis" => self.config.just_vis = truth(&raw, origin)?,
+            "resume_completed_runs" => self.config.resume_completed_runs = truth(&raw, origin)?,
+            "rerun" => self.config.rerun.extend(words(&raw, origin)?),
+            flag => {
+                let on = truth(&raw, origin)?;
+                self.config.common_config.remove(flag);
+                self.config.flags.insert(flag.to_owned(), on);
+            }
+        }
+        Ok(())
+    }
+
+    /// A label may hold commas: a text that is one whole name is not split.
+    fn algorithm_words(&self, raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
+        if let Raw::Text(text) = raw
+            && self.specs.iter().any(|spec| spec.name == *text)
+        {
+            return Ok(vec![text.clone()]);
+        }
+        words(raw, origin)
+    }
+
+    /// Carries out one `--set PATH=VALUE`.
+    fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let origin = "--set";
+        let (path, text) = split_assignment(assignment)?;
+        let fault = |fault: typed::ConfigFault, root: &str| {
+            Error::usage(format!("{origin} {assignment}: {}", fault.under(root)))
+        };
+        match path.as_slice() {
+            [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {
+                typed::set_untyped(&mut self.config.env_config, rest, text)
+                    .map_err(|error| fault(error, "env_config"))
+            }
+            [root, rest @ ..] if root == "common_config" && !rest.is_empty() => {
+                let table = std::mem::take(&mut self.config.common_config);
+                let mut table = Value::Object(table);
+                let outcome = typed::set_untyped(&mut table, rest, text);
+                if let Value::Object(table) = table {
+                    self.config.common_config = table;
+                }
+                outcome.map_err(|error| fault(error, "common_config"))
+            }
+            [root, algorithm, rest @ ..] if root == "algorithm_configs" && !rest.is_empty() => {
+                self.config.overrides.push(AlgorithmOverride {
+                    algorithm: algorithm.clone(),
+                    origin: origin.to_owned(),
+                    change: ConfigChange::Text { path: rest.to_vec(), text: text.to_owned() },
+                });
+                Ok(())
+            }
+            [key] if self.is_layered(key) => {
+                self.assign(key, Raw::Text(text.to_owned()), &format!("{origin} {key}"))
+            }
+            _ => {
+                let root = path.first().map_or("", String::as_str);
+                let known = self.roots();
+                if known.contains(&root) {
+                    let example = match root {
+                        "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
+                        _ => "env_config.KEY=VALUE",
+                    };
+                    return Err(Error::usage(format!(
+                        "{origin} {assignment}: the path ends too early or goes too deep; expected \
+                         a path such as {example}"
+                    )));
+                }
+                Err(Error::usage(format!(
+                    "{origin} {assignment}: there is no setting `{root}`{}",
+                    near_or_list(root, known)
+                )))
+            }
+        }
+    }
+
+    fn is_layered(&self, key: &str) -> bool {
+        SETTINGS.iter().any(|setting| setting.layered && setting.key == key)
+            || self.flags().contains(&key)
+    }
+
+    /// First words of what may be set or stand in a configuration file.
+    pub(super) fn roots(&self) -> Vec<&'a str> {
+        let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
+        let mut roots: Vec<&str> = ["env_config", "common_config", "algorithm_configs"].into();
+        roots.extend(layered.chain(self.flags()));
+        roots
+    }
+}
+
+/// Splits `a."b.c".d=value` into its path and its text.
+fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
+    let malformed = |problem: &str| {
+        Error::usage(format!(
+            "--set {assignment}: {problem}; expected PATH=VALUE such as \
+             algorithm_configs.ippo.lr=1e-3"
+        ))
+    };
+    let mut path = vec![String::new()];
+    let mut quoted = false;
+    for (at, character) in assignment.char_indices() {
+        let segment = path.last_mut().expect("a path has a segment from the start");
+        match character {
+            '"' => quoted = !quoted,
+            '.' if !quoted => path.push(String::new()),
+            '=' if !quoted => {
+                if path.iter().any(String::is_empty) {
+                    return Err(malformed("a part of the path is empty"));
+                }
+                return Ok((path, &assignment[at + 1..]));
+            }
+            other => segment.push(other),
+        }
+    }
+    Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
+}
+
+fn shown(raw: &Raw) -> String {
+    match raw {
+        Raw::Text(text) => format!("`{text}`"),
+        Raw::Value(value) => format!("`{value}`"),
+    }
+}
+
+fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
+    let read = match raw {
+        Raw::Text(text) => typed::bool_word(text),
+        Raw::Value(value) => value.as_bool(),
+    };
+    read.ok_or_else(|| {
+        Error::usage(format!(
+            "{origin}: {} is no truth value; use one of {TRUTH_WORDS}",
+            shown(raw)
+        ))
+    })
+}
+
+/// A whole number up to `most`; large seeds may be written as text in a TOML file.
+fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error> {
+    let read = match raw {
+        Raw::Text(text) => text.trim().parse::<u64>().ok(),
+        Raw::Value(value) => {
+            value.as_u64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
+        }
+    };
+    read.and_then(|number| N::try_from(number).ok()).ok_or_else(|| {
+        Error::usage(format!("{origin}: {} is no whole number from 0 to {most}", shown(raw)))
+    })
+}
+
+fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
+    let text = match raw {
+        Raw::Text(text) => Some(text.as_str()),
+        Raw::Value(value) => value.as_str(),
+    };
+    text.filter(|text| !text.is_empty())
+        .map(ToOwned::to_owned)
+        .ok_or_else(|| Error::usage(format!("{origin}: expected a path, found {}", shown(raw))))
+}
+
+/// `1`, `0,2`, `[0,2]`, or an array of a TOML file, as texts.
+fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
+    let text = match raw {
+        Raw::Text(text) => text.as_str(),
+        Raw::Value(Value::String(text)) => text,
+        Raw::Value(Value::Array(items)) => {
+            return Ok(items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), ToOwned::to_owned))
+                .collect());
+        }
+        Raw::Value(value @ Value::Number(_)) => return Ok(vec![value.to_string()]),
+        Raw::Value(value) => {
+            return Err(Error::usage(format!("{origin}: expected a list, found `{value}`")));
+        }
+    };
+    let inner = text.trim();
+    let inner =
+        inner.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(inner).trim();
+    if inner.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unquoted = |word: &str| word.trim().trim_matches(['"', '\'']).to_owned();
+    Ok(inner.split(',').map(unquoted).collect())
+}
+
+fn run_numbers(raw: &Raw, origin: &str) -> Result<Vec<u32>, Error> {
+    words(raw, origin)?
+        .iter()
+        .map(|word| {
+            word.parse().map_err(|_| {
+                Error::usage(format!(
+                    "{origin}: `{word}` is no run number; give zero-based runs such as 1 or 0,2"
+                ))
+            })
+        })
+        .collect()
+}
+
+/// What a configuration file may hold beside its tables.
+pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
+    format!("there is no setting `{key}`{}", suggest::hint(key, layers.roots()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_may_quote_segments_that_hold_dots() {
+        let (path, text) = split_assignment("algorithm_configs.\"PPO v1.2\".lr=a=b").unwrap();
+        assert_eq!(path, ["algorithm_configs", "PPO v1.2", "lr"]);
+        assert_eq!(text, "a=b");
+        for bad in ["lr", "a..b=1", "=1", "\"a=1", ""] {
+            assert!(split_assignment(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lists_are_read_in_every_form_that_launchers_write() {
+        let read = |text: &str| run_numbers(&Raw::Text(text.to_owned()), "x").ok();
+        assert_eq!(read("1"), Some(vec![1]));
+        assert_eq!(read("0,2"), Some(vec![0, 2]));
+        assert_eq!(read("[0, 2]"), Some(vec![0, 2]));
+        assert_eq!(read(""), Some(vec![]));
+        for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The TOML configuration file: a layer over the suite's own values.
+
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+use crate::suite::{AlgorithmOverride, ConfigChange};
+use crate::typed;
+use crate::value::Value;
+
+use super::assign::{Layers, Raw, unknown_key};
+
+/// Applies the file at `path`.
+///
+/// # Errors
+/// When it cannot be read, is no TOML (with line and column), or holds an unknown key.
+pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
+    let text = fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| Error::file(path, syntax_problem(&text, &error)))?;
+    let origin = path.display().to_string();
+    for (key, value) in table {
+        let problem = |problem: String| Error::file(path, problem);
+        let value = convert(value);
+        match key.as_str() {
+            "env_config" => {
+                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?)
+            }
+            "common_config" => merge_common(layers, as_table(path, &key, value)?),
+            "algorithm_configs" => {
+                let Value::Object(configs) = as_table(path, &key, value)? else { continue };
+                for (algorithm, config) in configs {
+                    let under = format!("{key}.{algorithm}");
+                    layers.config.overrides.push(AlgorithmOverride {
+                        change: ConfigChange::Table(as_table(path, &under, config)?),
+                        algorithm,
+                        origin: origin.clone(),
+                    });
+                }
+            }
+            key if layers.roots().contains(&key) => {
+                layers.assign(key, Raw::Value(value), &format!("{origin}: {key}"))?;
+            }
+            key => return Err(problem(unknown_key(layers, key))),
+        }
+    }
+    Ok(())
+}
+
+fn merge_common(layers: &mut Layers<'_>, over: Value) {
+    let mut table = Value::Object(std::mem::take(&mut layers.config.common_config));
+    typed::merge(&mut table, over);
+    if let Value::Object(table) = table {
+        // A flag in the file outranks the suite's own: the later layer counts.
+        for flag in layers.flags() {
+            if table.contains_key(flag) {
+                layers.config.flags.remove(flag);
+            }
+        }
+        layers.config.common_config = table;
+    }
+}
+
+fn as_table(path: &Path, key: &str, value: Value) -> Result<Value, Error> {
+    match value {
+        Value::Object(_) => Ok(value),
+        other => Err(Error::file(path, format!("`{key}` must be a table, found {other}"))),
+    }
+}
+
+fn syntax_problem(text: &str, error: &toml::de::Error) -> String {
+    let place = error.span().map(|span| {
+        let before = &text[..span.start.min(text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("line {line}, column {column}: ")
+    });
+    format!("{}{}", place.unwrap_or_default(), error.message())
+}
+
+/// Dates and times, which JSON does not have, become their text.
+fn convert(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => Value::from(number),
+        toml::Value::Boolean(on) => Value::from(on),
+        toml::Value::Datetime(time) => Value::from(time.to_string()),
+        toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect()),
+        toml::Value::Table(table) => {
+            Value::Object(table.into_iter().map(|(key, value)| (key, convert(value))).collect())
+        }
+    }
+}

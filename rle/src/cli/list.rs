@@ -1,0 +1,96 @@
+//! The command `list`: what is registered in this program.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::algorithm::{AlgorithmSpec, ConfigSource};
+use crate::console::{Table, stdout_width};
+use crate::registry;
+use crate::value::Value;
+
+use super::show::{self, Format};
+
+#[derive(Serialize)]
+struct ListedAlgorithm<'a> {
+    name: &'a str,
+    slug: &'a str,
+    flag: Option<&'a str>,
+    prepare: Option<&'a str>,
+    requires: Vec<&'a str>,
+    config: Value,
+    location: Option<String>,
+    description: &'a str,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    algorithms: Vec<ListedAlgorithm<'a>>,
+    stages: Vec<&'static str>,
+}
+
+pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error> {
+    let algorithms = specs.iter().map(listed).collect::<Result<Vec<_>, Error>>()?;
+    let listed = Listed { algorithms, stages: registry::stages() };
+    match format {
+        Format::Json => show::json(&listed)?,
+        Format::Text => show::out(&text(&listed))?,
+    }
+    Ok(0)
+}
+
+fn listed(spec: &AlgorithmSpec) -> Result<ListedAlgorithm<'_>, Error> {
+    let config = match &spec.config {
+        ConfigSource::Typed(config_type) => config_type
+            .resolve(&Value::object(), &[])
+            .map_err(|fault| Error::usage(format!("algorithm {}: {fault}", spec.described())))?,
+        ConfigSource::Untyped(value) => value.clone(),
+    };
+    Ok(ListedAlgorithm {
+        name: &spec.name,
+        slug: &spec.slug,
+        flag: spec.flag.as_deref(),
+        prepare: spec.prepare.as_ref().map(|prepare| prepare.name.as_str()),
+        requires: spec.requires.iter().map(|required| required.path.as_str()).collect(),
+        config,
+        location: spec.location.map(|location| location.to_string()),
+        description: &spec.doc,
+    })
+}
+
+fn text(listed: &Listed<'_>) -> String {
+    if listed.algorithms.is_empty() {
+        return "no algorithm is registered: mark a function with #[rle::algorithm], and add `use \
+                that_crate as _;` if it is in another crate\n"
+            .to_owned();
+    }
+    let mut table = Table::new(["algorithm", "slug", "flag", "description", "where"]);
+    for algorithm in &listed.algorithms {
+        table.row([
+            algorithm.name,
+            algorithm.slug,
+            algorithm.flag.unwrap_or("always selected"),
+            algorithm.description,
+            algorithm.location.as_deref().unwrap_or_default(),
+        ]);
+    }
+    let mut text = table.render(stdout_width());
+    let mut write = |line: std::fmt::Arguments<'_>| {
+        text.write_fmt(line).expect("writing to a string does not fail");
+    };
+    write(format_args!("\n"));
+    for algorithm in &listed.algorithms {
+        write(format_args!("{} config {}\n", algorithm.slug, algorithm.config));
+        if let Some(prepare) = algorithm.prepare {
+            write(format_args!("{} prepare {prepare}\n", algorithm.slug));
+        }
+        for required in &algorithm.requires {
+            write(format_args!("{} requires {required}\n", algorithm.slug));
+        }
+    }
+    let stages =
+        if listed.stages.is_empty() { "none".to_owned() } else { listed.stages.join(", ") };
+    write(format_args!("\nstages {stages}\n"));
+    text
+}

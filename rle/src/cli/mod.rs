@@ -1,0 +1,93 @@
+//! The generated program: reads the command line, carries out one command, ends with its status.
+
+mod args;
+mod assign;
+mod file;
+mod list;
+mod show;
+
+use std::error::Error as StdError;
+use std::process::ExitCode;
+
+use crate::Error;
+use crate::algorithm::AlgorithmSpec;
+use crate::console::{self, SuiteConsole};
+use crate::private::Program;
+use crate::registry;
+use crate::suite::{Start, SuiteConfig, settings};
+use args::{Command, Invocation, Parsed};
+use show::Format;
+
+/// Bad usage, configuration or files: nothing was run.
+const BAD_USAGE: u8 = 2;
+
+/// Runs the program and gives its exit status.
+pub(crate) fn main(
+    suite: impl FnOnce() -> Result<SuiteConfig, Box<dyn StdError + Send + Sync>>,
+    program: Program,
+) -> ExitCode {
+    console::init_logging();
+    match carry_out(suite, program) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            show::error(&error.to_string());
+            ExitCode::from(BAD_USAGE)
+        }
+    }
+}
+
+fn carry_out(
+    suite: impl FnOnce() -> Result<SuiteConfig, Box<dyn StdError + Send + Sync>>,
+    program: Program,
+) -> Result<u8, Error> {
+    let specs = registry::algorithms()?;
+    registry::check(&specs, &settings::reserved_flags())?;
+    let invocation = match args::parse(std::env::args_os(), program, &specs)? {
+        Parsed::Command(invocation) => invocation,
+        Parsed::Shown(status) => return Ok(status),
+    };
+    let mut config = suite().map_err(|error| {
+        Error::usage(format!("the suite's configuration: {}", show::chain(error.as_ref())))
+    })?;
+    if config.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir() {
+        config.source_dir = Some(program.manifest_dir.into());
+    }
+    let request = assign::assign_all(config, &invocation, &specs)?;
+    match invocation.command {
+        Command::List => list::list(&specs, request.format),
+        Command::Status => status(request.config, specs, request.format),
+        Command::Run if request.dry_run => status(request.config, specs, request.format),
+        Command::Run => run(request.config, specs, request.format, program),
+    }
+}
+
+fn status(config: SuiteConfig, specs: Vec<AlgorithmSpec>, format: Format) -> Result<u8, Error> {
+    let start = Start::new(config, false, specs)?;
+    show::plan(&start.as_suite_plan(), start.export_dir(), format)?;
+    Ok(0)
+}
+
+fn run(
+    config: SuiteConfig,
+    specs: Vec<AlgorithmSpec>,
+    format: Format,
+    program: Program,
+) -> Result<u8, Error> {
+    if program.panic_abort {
+        tracing::warn!(
+            "this program is built with panic = \"abort\": a panic in one slot ends them all"
+        );
+    }
+    let start = Start::new(config, false, specs)?;
+    let export_dir = start.export_dir().to_owned();
+    let report = start.run(SuiteConsole::for_program())?;
+    show::report(&report, &export_dir, format)?;
+    Ok(report.exit_status())
+}
+
+impl Invocation {
+    /// The last value given for an option, with its name for messages.
+    fn last(&self, key: &str) -> Option<&str> {
+        self.values.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}

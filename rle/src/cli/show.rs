@@ -1,0 +1,144 @@
+//! What goes to stdout: tables and JSON. Errors go to stderr.
+
+use std::error::Error as StdError;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::console::{Table, duration_text, stdout_width};
+use crate::resume::SlotAction;
+use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
+
+/// How results are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// Writes to stdout; a reader that went away is no error.
+pub(super) fn out(text: &str) -> Result<(), Error> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::io("write to", Path::new("standard output"), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::usage(format!("the output has no JSON form: {error}")))?;
+    text.push('\n');
+    out(&text)
+}
+
+pub(super) fn error(message: &str) {
+    // There is nowhere left to say that stderr is closed.
+    let _ = writeln!(io::stderr(), "error: {message}");
+}
+
+/// An error and its causes in one line.
+pub(super) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Result<(), Error> {
+    if format == Format::Json {
+        return json(plan);
+    }
+    let mut table = Table::new(["slot", "action", "why"]);
+    for slot in &plan.slots {
+        let action = match slot.action {
+            SlotAction::Reuse => "reuse",
+            SlotAction::Run => "run",
+            SlotAction::Busy => "busy",
+        };
+        let mut reasons = slot.reasons.iter().map(|reason| reason.text.as_str());
+        table.row([&slot.slot, action, reasons.next().unwrap_or_default()]);
+        for reason in reasons {
+            table.row(["", "", reason]);
+        }
+    }
+    let count = |action| plan.slots.iter().filter(|slot| slot.action == action).count();
+    out(&format!(
+        "{}{} reused, {} to run, {} busy in {}\n",
+        table.render(stdout_width()),
+        count(SlotAction::Reuse),
+        count(SlotAction::Run),
+        count(SlotAction::Busy),
+        export_dir.display()
+    ))
+}
+
+#[derive(Serialize)]
+struct ReportedSlot {
+    slot: String,
+    outcome: &'static str,
+    seconds: Option<f64>,
+    message: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Reported {
+    slots: Vec<ReportedSlot>,
+}
+
+pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) -> Result<(), Error> {
+    let slots: Vec<ReportedSlot> = report
+        .slots
+        .iter()
+        .map(|slot| {
+            let (outcome, seconds, message) = match &slot.outcome {
+                SlotOutcome::Reused => ("reused", None, None),
+                SlotOutcome::Done { seconds } => ("done", Some(*seconds), None),
+                SlotOutcome::Failed { message } => ("failed", None, Some(message.clone())),
+                SlotOutcome::Busy => ("busy", None, Some("held by another process".to_owned())),
+            };
+            ReportedSlot { slot: slot.slot.to_string(), outcome, seconds, message }
+        })
+        .collect();
+    if format == Format::Json {
+        return json(&Reported { slots });
+    }
+    let mut table = Table::new(["slot", "outcome", "time", ""]).align_right(2);
+    for slot in &slots {
+        let time = slot.seconds.map_or(String::new(), |seconds| {
+            duration_text(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+        });
+        let mut lines = slot.message.as_deref().unwrap_or_default().lines();
+        table.row([&slot.slot, slot.outcome, &time, lines.next().unwrap_or_default()]);
+        for line in lines {
+            table.row(["", "", "", line]);
+        }
+    }
+    let count = |outcome| slots.iter().filter(|slot| slot.outcome == outcome).count();
+    let mut line = format!("{} done, {} reused", count("done"), count("reused"));
+    for outcome in ["failed", "busy"] {
+        if count(outcome) > 0 {
+            line.push_str(&format!(", {} {outcome}", count(outcome)));
+        }
+    }
+    out(&format!("{}{line}; records in {}\n", table.render(stdout_width()), export_dir.display()))
+}

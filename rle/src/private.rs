@@ -1,0 +1,94 @@
+//! What macro expansions name, and nothing else.
+
+use std::any::TypeId;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use inventory;
+
+pub use crate::algorithm::Location;
+use crate::algorithm::{PrepareOutcome, RunOutcome, TrainerError};
+use crate::context::{PrepareContext, RunContext};
+pub use crate::profile::{AsyncGuard, Guard, Site};
+pub use crate::registry::{
+    AlgorithmEntry, PrepareEntry, PreparedAlgorithm, Requirement, StageEntry,
+};
+use crate::run_result::RunResult;
+use crate::suite::IntoSuiteConfig;
+pub use crate::typed::ConfigType;
+use crate::value::Value;
+
+/// Identity of a function item: it tells two functions of one type of signature apart.
+#[must_use]
+pub fn type_id_of<T: 'static>(_: &T) -> TypeId {
+    TypeId::of::<T>()
+}
+
+/// Calls an algorithm without a typed configuration.
+///
+/// # Errors
+/// Its own.
+pub fn run_plain<E: Into<TrainerError>>(
+    context: &RunContext,
+    algorithm: fn(&RunContext) -> Result<RunResult, E>,
+) -> RunOutcome {
+    algorithm(context).map_err(Into::into)
+}
+
+/// Calls an algorithm with its typed configuration.
+///
+/// # Errors
+/// Its own.
+pub fn run_with_config<C, E>(
+    context: &RunContext,
+    algorithm: fn(&RunContext, C) -> Result<RunResult, E>,
+) -> RunOutcome
+where
+    C: Serialize + DeserializeOwned + Default + 'static,
+    E: Into<TrainerError>,
+{
+    algorithm(context, context.config_as()?).map_err(Into::into)
+}
+
+/// Calls a prepare and keeps its value.
+///
+/// # Errors
+/// Its own, or that its value has no JSON form.
+pub fn run_prepare<T: Serialize, E: Into<TrainerError>>(
+    context: &PrepareContext,
+    prepare: fn(&PrepareContext) -> Result<T, E>,
+) -> PrepareOutcome {
+    let value = prepare(context).map_err(Into::into)?;
+    Ok(Value::from_serialize(&value).map_err(|error| error.under_key("prepared"))?)
+}
+
+/// What `#[rle::main]` knows of the program at compile time.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// The package's directory at compile time.
+    pub manifest_dir: &'static str,
+    /// The binary's name.
+    pub name: &'static str,
+    /// The package's version.
+    pub version: &'static str,
+    /// Whether a panic ends the whole program.
+    pub panic_abort: bool,
+    /// Whether debug assertions are on.
+    pub debug_assertions: bool,
+}
+
+/// The whole generated program.
+#[cfg(feature = "cli")]
+pub fn run_program<R: IntoSuiteConfig>(suite: fn() -> R, program: Program) -> ExitCode {
+    crate::cli::main(|| suite().into_suite_config(), program)
+}
+
+/// Without the feature `cli` there is no program to generate.
+#[cfg(not(feature = "cli"))]
+pub fn run_program<R: IntoSuiteConfig>(suite: fn() -> R, program: Program) -> ExitCode {
+    let _ = (suite, program);
+    eprintln!("#[rle::main] needs the feature `cli` of the crate `rle`");
+    ExitCode::from(2)
+}

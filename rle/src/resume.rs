@@ -1,0 +1,230 @@
+//! The decision about one slot: reuse its record, or run it, and exactly why.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::artifact;
+use crate::provenance::{self, Provenance};
+use crate::record::{RecordHead, RecordState, RunStatus, TrackedPath};
+use crate::request::{Identity, REQUEST_SCHEMA};
+use crate::slot::SlotId;
+use crate::value::{Difference, Value, differences};
+
+/// The field whose difference is explained by file names rather than by hashes.
+const SOURCE_TREE: &str = "provenance.source.tree_sha256";
+
+/// How many changed files a reason names before it counts the rest.
+const NAMED_FILES: usize = 5;
+
+/// What happens to a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlotAction {
+    /// Its complete record answers the request.
+    Reuse,
+    /// It is computed.
+    Run,
+    /// Another process holds it.
+    Busy,
+}
+
+/// One reason why a slot is not reused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The field that differs, where it is one: `algorithm.config.lr`.
+    pub path: Option<String>,
+    /// The record's value.
+    pub old: Option<Value>,
+    /// The request's value.
+    pub new: Option<Value>,
+    /// The reason in words.
+    pub text: String,
+}
+
+impl Reason {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { path: None, old: None, new: None, text: text.into() }
+    }
+}
+
+/// What happens to a slot, why, and what becomes of the record that stands there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Decision {
+    pub(crate) action: SlotAction,
+    pub(crate) reasons: Vec<Reason>,
+    /// Whether the record that stands there must be moved aside before the slot runs.
+    pub(crate) set_aside: bool,
+}
+
+impl Decision {
+    fn run(reasons: Vec<Reason>, set_aside: bool) -> Self {
+        Self { action: SlotAction::Run, reasons, set_aside }
+    }
+
+    pub(crate) fn busy() -> Self {
+        let text = "another process holds this slot";
+        Self { action: SlotAction::Busy, reasons: vec![Reason::plain(text)], set_aside: false }
+    }
+}
+
+/// What the suite asks of every decision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) resume: bool,
+    pub(crate) rerun: bool,
+}
+
+/// The request that a record is held against.
+#[derive(Clone, Copy)]
+pub(crate) struct ComparedRequest<'a> {
+    pub(crate) identity: &'a Identity,
+    pub(crate) provenance: &'a Provenance,
+}
+
+/// Decides about a slot whose record may be replaced; unusable records only with `rerun`.
+pub(crate) fn decide(
+    export_dir: &Path,
+    slot: &SlotId,
+    state: &RecordState,
+    request: ComparedRequest<'_>,
+    policy: Policy,
+) -> Decision {
+    let head = match state {
+        RecordState::Missing | RecordState::Newer(_) => {
+            return Decision::run(vec![Reason::plain("no record yet")], false);
+        }
+        RecordState::Unusable(problem) => {
+            let text = format!("asked for with --rerun {slot}; its record {problem}");
+            return Decision::run(vec![Reason::plain(text)], true);
+        }
+        RecordState::Head(head) => head.as_ref(),
+    };
+    let complete = head.status == RunStatus::Complete;
+    if policy.rerun {
+        return Decision::run(
+            vec![Reason::plain(format!("asked for with --rerun {slot}"))],
+            complete,
+        );
+    }
+    if let Some(reason) = unfinished(head) {
+        return Decision::run(vec![reason], false);
+    }
+    if !policy.resume {
+        let text = "reuse is turned off (--resume-completed-runs false)";
+        return Decision::run(vec![Reason::plain(text)], true);
+    }
+    let mut reasons = request_reasons(head, &request);
+    if reasons.is_empty() {
+        reasons = output_reasons(export_dir, head);
+    }
+    if reasons.is_empty() {
+        return Decision { action: SlotAction::Reuse, reasons, set_aside: false };
+    }
+    Decision::run(reasons, true)
+}
+
+fn unfinished(head: &RecordHead) -> Option<Reason> {
+    match head.status {
+        RunStatus::Complete => None,
+        RunStatus::Failed => {
+            let error = head.error.as_deref().unwrap_or("without a message");
+            let first_line = error.lines().next().unwrap_or_default();
+            Some(Reason::plain(format!("failed: {first_line}")))
+        }
+        RunStatus::Interrupted => Some(Reason::plain("interrupted")),
+        RunStatus::Running => Some(Reason::plain(format!(
+            "lost: the process that began it at {} is gone",
+            head.started_at
+        ))),
+    }
+}
+
+fn request_reasons(head: &RecordHead, request: &ComparedRequest<'_>) -> Vec<Reason> {
+    if head.request.schema_version != REQUEST_SCHEMA {
+        let text = format!(
+            "its request hash follows rule {}, which this version does not know",
+            head.request.schema_version
+        );
+        return vec![Reason::plain(text)];
+    }
+    let recorded = match Identity::of_record(head) {
+        Ok(recorded) => recorded,
+        Err(error) => return vec![Reason::plain(format!("its request cannot be read: {error}"))],
+    };
+    let mut reasons: Vec<Reason> = differences(recorded.value(), request.identity.value())
+        .into_iter()
+        .map(|difference| describe(head, request, difference))
+        .collect();
+    if reasons.is_empty() && head.request.hash != request.identity.hash() {
+        reasons.push(Reason {
+            path: Some("request.hash".to_owned()),
+            old: Some(Value::from(head.request.hash.as_str())),
+            new: Some(Value::from(request.identity.hash())),
+            text: "request.hash does not belong to the record's own fields: it was edited"
+                .to_owned(),
+        });
+    }
+    reasons
+}
+
+fn describe(head: &RecordHead, request: &ComparedRequest<'_>, difference: Difference) -> Reason {
+    let Difference { path, old, new, .. } = difference;
+    let text = if path == SOURCE_TREE {
+        let changed = changed_sources(head, request.provenance);
+        format!("{path}: {changed}")
+    } else {
+        format!("request differs at `{path}`: {} -> {}", shown(old.as_ref()), shown(new.as_ref()))
+    };
+    Reason { path: Some(path), old, new, text }
+}
+
+fn changed_sources(head: &RecordHead, now: &Provenance) -> String {
+    let Ok(then) = head.provenance.to::<Provenance>() else {
+        return "the sources changed".to_owned();
+    };
+    let changed = provenance::changed_files(&then.source, &now.source);
+    match changed.len() {
+        0 => "the sources changed".to_owned(),
+        count if count <= NAMED_FILES => changed.join(", "),
+        count => {
+            format!("{} and {} more", changed[..NAMED_FILES].join(", "), count - NAMED_FILES)
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or("absent".to_owned(), Value::to_string)
+}
+
+/// Why the tracked outputs of a record no longer are what it says; none when they are.
+fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason> {
+    head.artifact_paths
+        .iter()
+        .filter_map(|(label, tracked)| output_reason(export_dir, label, tracked))
+        .collect()
+}
+
+fn output_reason(export_dir: &Path, label: &str, tracked: &TrackedPath) -> Option<Reason> {
+    let path = artifact::resolve_stored(export_dir, &tracked.path);
+    let reason = |new: Option<String>, text: String| Reason {
+        path: Some(format!("artifact_paths.{label}.sha256")),
+        old: Some(Value::from(tracked.sha256.as_str())),
+        new: new.map(Value::from),
+        text,
+    };
+    if path.symlink_metadata().is_err() {
+        return Some(reason(None, format!("output `{label}` is missing: {}", path.display())));
+    }
+    match artifact::hash_path(&path) {
+        Err(error) => Some(reason(None, format!("output `{label}` cannot be read: {error}"))),
+        Ok(found) if found.sha256 == tracked.sha256 && found.kind == tracked.kind => None,
+        Ok(found) => {
+            let text = format!(
+                "output `{label}` changed: expected {} {}, found {} {}",
+                tracked.kind, tracked.sha256, found.kind, found.sha256
+            );
+            Some(reason(Some(found.sha256), text))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What an algorithm hands back: metrics, episodes, outputs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::value::Value;
+
+/// One completed episode: a row of the record's `episode_history`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Episode {
+    /// Running number of the episode in this run.
+    pub episode: u64,
+    /// Which of the parallel environments it was played in.
+    pub env_index: u64,
+    /// Environment step at which it began.
+    pub start_step: u64,
+    /// Environment step at which it ended.
+    pub t_end: u64,
+    /// Its length in environment steps.
+    pub ep_len: u64,
+    /// Sum of the rewards.
+    pub cum_reward: f64,
+    /// Sum of the constraint violations.
+    pub cum_violations: f64,
+    /// Return of each agent by name.
+    pub agent_returns: BTreeMap<String, f64>,
+    /// Further columns.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Value>,
+}
+
+/// The result of one run, built step by step.
+///
+/// The builder never fails: a value that has no JSON form, or a label given twice, fails the
+/// slot when the algorithm returns, and the message names it.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct RunResult {
+    pub(crate) metrics: BTreeMap<String, Value>,
+    pub(crate) episodes: Vec<Episode>,
+    pub(crate) summary: BTreeMap<String, Value>,
+    pub(crate) artifacts: BTreeMap<String, Value>,
+    pub(crate) artifact_paths: BTreeMap<String, PathBuf>,
+    pub(crate) checkpoint: Option<Value>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl RunResult {
+    /// An empty result.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A metric: a number, a text, a list, a nested list. NaN and infinities are kept.
+    ///
+    /// A later value of the same name replaces the earlier one. Names below `time_profile/`
+    /// belong to the timings and are left out, with a warning in the log.
+    pub fn metric(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
+        let name = name.into();
+        if name.starts_with("time_profile/") {
+            tracing::warn!("metric `{name}` left out: durations go to `record_timing`");
+            return self;
+        }
+        if let Some(value) = self.convert("metric", &name, &value) {
+            self.metrics.insert(name, value);
+        }
+        self
+    }
+
+    /// Appends one row to the episode history.
+    pub fn episode(mut self, episode: Episode) -> Self {
+        self.episodes.push(episode);
+        self
+    }
+
+    /// Appends rows to the episode history.
+    pub fn episodes(mut self, episodes: impl IntoIterator<Item = Episode>) -> Self {
+        self.episodes.extend(episodes);
+        self
+    }
+
+    /// Adds to the record's summary, over what the runner derives under the same key.
+    pub fn summary(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        if let Some(value) = self.convert("summary", &key, &value) {
+            self.summary.insert(key, value);
+        }
+        self
+    }
+
+    /// Metadata about outputs that is stored but never checked.
+    pub fn artifact(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        if let Some(value) = self.convert("artifact", &key, &value) {
+            self.artifacts.insert(key, value);
+        }
+        self
+    }
+
+    /// Tracks a file or directory: it must exist when the algorithm returns, is hashed, and
+    /// must be unchanged for the record to be reused.
+    pub fn artifact_path(mut self, label: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        let label = label.into();
+        if self.artifact_paths.insert(label.clone(), path.into()).is_some() {
+            self.faults.push(format!("the tracked output `{label}` is given twice"));
+        }
+        self
+    }
+
+    /// A description of the last checkpoint, stored in the record.
+    pub fn checkpoint(mut self, value: impl Serialize) -> Self {
+        if let Some(value) = self.convert("checkpoint", "", &value) {
+            self.checkpoint = Some(value);
+        }
+        self
+    }
+
+    fn convert(&mut self, kind: &str, key: &str, value: &impl Serialize) -> Option<Value> {
+        match Value::from_serialize_lossless(value) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let name = if key.is_empty() { String::new() } else { format!(" `{key}`") };
+                self.faults.push(format!("{kind}{name} cannot be stored: {error}"));
+                None
+            }
+        }
+    }
+}

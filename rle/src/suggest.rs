@@ -1,0 +1,33 @@
+//! Near matches for misspelt names.
+
+/// How alike two names must be, from 0 to 1, to be offered for each other.
+const ALIKE: f64 = 0.7;
+
+/// The known name nearest to `name`, if any is near.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// ``; did you mean `x`?`` or, without a near match, nothing.
+pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour_and_a_strange_one_finds_none() {
+        let known = ["ippo", "ippo_lagrangian", "icpo"];
+        assert_eq!(nearest("ipo", known), Some("ippo"));
+        assert_eq!(nearest("IPPO", known), Some("ippo"));
+        assert_eq!(nearest("xyz", known), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! The suite's own values, as code gives them and other layers override them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::value::Value;
+
+/// A request for one algorithm's configuration, under its name or slug.
+#[derive(Clone, Debug)]
+pub(crate) struct AlgorithmOverride {
+    /// As written: a label or a slug.
+    pub(crate) algorithm: String,
+    /// Where it was written, for messages.
+    pub(crate) origin: String,
+    pub(crate) change: ConfigChange,
+}
+
+/// How an override changes a configuration.
+#[derive(Clone, Debug)]
+pub(crate) enum ConfigChange {
+    /// A table merged key by key.
+    Table(Value),
+    /// One value as text: the declared type decides how it is read.
+    Text { path: Vec<String>, text: String },
+}
+
+/// An experiment suite: an environment, shared settings, and which algorithms run how often.
+///
+/// The builder never fails; a value that has no JSON form stops the start, which names it.
+///
+/// ```
+/// let suite = rle::SuiteConfig::new("pursuit")
+///     .export_dir("exports/pursuit/classic_2")
+///     .num_runs(3)
+///     .flag("run_ippo", true);
+/// # let _ = suite;
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SuiteConfig {
+    pub(crate) env_name: String,
+    pub(crate) env_config: Value,
+    pub(crate) common_config: BTreeMap<String, Value>,
+    pub(crate) flags: BTreeMap<String, bool>,
+    pub(crate) overrides: Vec<AlgorithmOverride>,
+    pub(crate) seeds_by_run: BTreeMap<u32, BTreeMap<String, u64>>,
+    pub(crate) export_dir: PathBuf,
+    pub(crate) num_runs: u32,
+    pub(crate) base_seed: u64,
+    pub(crate) run_numbers: Option<Vec<u32>>,
+    pub(crate) algorithms: Option<Vec<String>>,
+    pub(crate) just_vis: bool,
+    pub(crate) resume_completed_runs: bool,
+    pub(crate) rerun: Vec<String>,
+    pub(crate) source_dir: Option<PathBuf>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl SuiteConfig {
+    /// A suite on the environment of that name: one run per algorithm, seeds from 0, below
+    /// `exports/<env_name>`.
+    pub fn new(env_name: impl Into<String>) -> Self {
+        let env_name = env_name.into();
+        Self {
+            export_dir: PathBuf::from("exports").join(env_name.replace(['/', '\0'], "_")),
+            env_name,
+            env_config: Value::object(),
+            common_config: BTreeMap::new(),
+            flags: BTreeMap::new(),
+            overrides: Vec::new(),
+            seeds_by_run: BTreeMap::new(),
+            num_runs: 1,
+            base_seed: 0,
+            run_numbers: None,
+            algorithms: None,
+            just_vis: false,
+            resume_completed_runs: true,
+            rerun: Vec::new(),
+            source_dir: None,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Where everything is written; a relative path counts from the current directory.
+    pub fn export_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.export_dir = path.into();
+        self
+    }
+
+    /// Size of the run window: runs `0..num_runs` of each algorithm.
+    pub fn num_runs(mut self, num_runs: u32) -> Self {
+        self.num_runs = num_runs;
+        self
+    }
+
+    /// Learner seed of run 0; run `i` has `base_seed + i`.
+    pub fn base_seed(mut self, base_seed: u64) -> Self {
+        self.base_seed = base_seed;
+        self
+    }
+
+    /// The environment's configuration: part of every run's identity.
+    pub fn env_config(mut self, config: impl Serialize) -> Self {
+        match Value::from_serialize(&config) {
+            Ok(value) => self.env_config = value,
+            Err(error) => self.faults.push(error.under_key("env_config").to_string()),
+        }
+        self
+    }
+
+    /// One key of the configuration that all algorithms share: part of every run's identity.
+    pub fn common(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        match Value::from_serialize(&value) {
+            Ok(value) => {
+                self.common_config.insert(key, value);
+            }
+            Err(error) => {
+                self.faults.push(error.under_key(&key).under_key("common_config").to_string());
+            }
+        }
+        self
+    }
+
+    /// Sets a flag that algorithms declare; a flag that nothing sets is false.
+    pub fn flag(mut self, flag: impl Into<String>, value: bool) -> Self {
+        self.flags.insert(flag.into(), value);
+        self
+    }
+
+    /// Overrides an algorithm's configuration, under its name or slug, key by key.
+    pub fn algorithm_config(
+        mut self,
+        algorithm: impl Into<String>,
+        config: impl Serialize,
+    ) -> Self {
+        let algorithm = algorithm.into();
+        match Value::from_serialize(&config) {
+            Ok(table) => self.overrides.push(AlgorithmOverride {
+                algorithm,
+                origin: "the suite's code".to_owned(),
+                change: ConfigChange::Table(table),
+            }),
+            Err(error) => {
+                self.faults
+                    .push(error.under_key(&algorithm).under_key("algorithm_configs").to_string());
+            }
+        }
+        self
+    }
+
+    /// Named seeds per run. Each mapping must hold `learner` with base seed + run index.
+    pub fn seeds_by_run<I, M>(mut self, seeds: I) -> Self
+    where
+        I: IntoIterator<Item = (u32, M)>,
+        M: IntoIterator<Item = (String, u64)>,
+    {
+        for (run_idx, mapping) in seeds {
+            self.seeds_by_run.insert(run_idx, mapping.into_iter().collect());
+        }
+        self
+    }
+
+    /// Only these runs of the window.
+    pub fn run_numbers(mut self, run_numbers: impl IntoIterator<Item = u32>) -> Self {
+        self.run_numbers = Some(run_numbers.into_iter().collect());
+        self
+    }
+
+    /// Exactly these algorithms, by name or slug; flags are then ignored.
+    pub fn algorithms<I, S>(mut self, algorithms: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.algorithms = Some(algorithms.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether matching complete records are reused (they are).
+    pub fn resume_completed_runs(mut self, resume: bool) -> Self {
+        self.resume_completed_runs = resume;
+        self
+    }
+
+    /// Computes a slot (`ippo:1`) again whatever its record says.
+    pub fn rerun(mut self, slot: impl Into<String>) -> Self {
+        self.rerun.push(slot.into());
+        self
+    }
+
+    /// Where the Cargo workspace of the sources is looked up. Default: the directory that
+    /// `#[rle::main]` was compiled in if it exists, else the current directory.
+    pub fn source_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.source_dir = Some(path.into());
+        self
+    }
+
+    /// The first fault of the values that the builder took.
+    pub(crate) fn check_values(&self) -> Result<(), Error> {
+        self.faults.first().map_or(Ok(()), |fault| Err(Error::usage(fault.clone())))
+    }
+}
+
+/// What `#[rle::main]` accepts as the body's value: the configuration, or a result of it.
+pub trait IntoSuiteConfig {
+    /// The configuration, or why there is none.
+    fn into_suite_config(self) -> Result<SuiteConfig, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+impl IntoSuiteConfig for SuiteConfig {
+    fn into_suite_config(self) -> Result<SuiteConfig, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self)
+    }
+}
+
+impl<E> IntoSuiteConfig for Result<SuiteConfig, E>
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    fn into_suite_config(self) -> Result<SuiteConfig, Box<dyn std::error::Error + Send + Sync>> {
+        self.map_err(Into::into)
+    }
+}

@@ -1,0 +1,334 @@
+//! The plan of a start: everything resolved and checked before anything is touched on disk.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+use crate::algorithm::{AlgorithmSpec, ConfigSource};
+use crate::artifact;
+use crate::context::SuiteFacts;
+use crate::provenance::{self, CaptureRequest, Provenance};
+use crate::record::{self, RecordState, RecordedRequirement};
+use crate::registry;
+use crate::request::{Identity, IdentityParts};
+use crate::resume::{self, ComparedRequest, Decision, Policy};
+use crate::seeds::Seeds;
+use crate::slot::{SlotId, Slug};
+use crate::storage::FileLock;
+use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
+use crate::suite::{selection, settings};
+use crate::typed;
+use crate::value::Value;
+
+/// One selected algorithm with its configuration resolved.
+pub(crate) struct PlannedAlgorithm {
+    pub(crate) spec: AlgorithmSpec,
+    pub(crate) slug: Slug,
+    pub(crate) config: Value,
+    pub(crate) requirements: BTreeMap<String, RecordedRequirement>,
+    pub(crate) required_paths: BTreeMap<String, PathBuf>,
+}
+
+/// One requested slot.
+pub(crate) struct PlannedSlot {
+    pub(crate) id: SlotId,
+    /// Position in [`Plan::algorithms`].
+    pub(crate) algorithm: usize,
+    pub(crate) seeds: Seeds,
+    pub(crate) identity: Identity,
+    policy: Policy,
+}
+
+/// A start, resolved.
+pub(crate) struct Plan {
+    pub(crate) facts: Arc<SuiteFacts>,
+    pub(crate) algorithms: Vec<PlannedAlgorithm>,
+    /// Run 0 of every algorithm, then run 1, and so on.
+    pub(crate) slots: Vec<PlannedSlot>,
+    pub(crate) provenance: Provenance,
+    pub(crate) provenance_value: Value,
+}
+
+impl Plan {
+    /// Resolves a start; reads files but writes none.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the request, the registry or a required artifact.
+    pub(crate) fn new(mut config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
+        config.check_values()?;
+        registry::check(specs, &settings::reserved_flags())?;
+        selection::separate_common(&mut config, specs)?;
+        let runs = selection::select_runs(&config)?;
+        let selected = selection::select_algorithms(&config, specs)?;
+        let resolved = resolve_configs(&config, specs, &selected)?;
+        let facts = suite_facts(&config)?;
+        let rerun = rerun_slots(&config, specs, &selected, &runs)?;
+        let seeds = seeds_of_runs(&config, &runs)?;
+        let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
+        let provenance = provenance::capture(&CaptureRequest {
+            source_dir: config.source_dir.clone(),
+            export_dir: facts.export_dir.clone(),
+        });
+        let mut plan = Self {
+            provenance_value: Value::from_serialize(&provenance)?,
+            facts: Arc::new(facts),
+            algorithms,
+            slots: Vec::new(),
+            provenance,
+        };
+        plan.slots = plan.round_robin(&seeds, &rerun, config.resume_completed_runs)?;
+        Ok(plan)
+    }
+
+    fn round_robin(
+        &self,
+        seeds: &[(u32, Seeds)],
+        rerun: &[SlotId],
+        resume: bool,
+    ) -> Result<Vec<PlannedSlot>, Error> {
+        let provenance = Value::from_serialize(&self.provenance.identity())?;
+        let mut slots = Vec::with_capacity(seeds.len() * self.algorithms.len());
+        for (run_idx, seeds) in seeds {
+            for (position, algorithm) in self.algorithms.iter().enumerate() {
+                let id = SlotId::new(algorithm.slug.clone(), *run_idx);
+                let identity = Identity::new(IdentityParts {
+                    env_name: &self.facts.env_name,
+                    env_config: &self.facts.env_config,
+                    common_config: &self.facts.common_config,
+                    slug: algorithm.slug.as_str(),
+                    config: &algorithm.config,
+                    seeds: seeds.by_domain(),
+                    run_idx: *run_idx,
+                    provenance: provenance.clone(),
+                    required_artifacts: &algorithm.requirements,
+                })?;
+                let policy = Policy { resume, rerun: rerun.contains(&id) };
+                let seeds = seeds.clone();
+                slots.push(PlannedSlot { id, algorithm: position, seeds, identity, policy });
+            }
+        }
+        Ok(slots)
+    }
+
+    /// What would happen to a slot now.
+    ///
+    /// # Errors
+    /// When its record may be neither used nor replaced, naming the file and the way out.
+    pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
+        self.decide_with(slot, slot.policy)
+    }
+
+    /// Like [`decide`](Self::decide) for a slot that this start already computed: `--rerun` and
+    /// `--resume-completed-runs false` have had their effect.
+    pub(crate) fn decide_again(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
+        self.decide_with(slot, Policy { resume: true, rerun: false })
+    }
+
+    fn decide_with(&self, slot: &PlannedSlot, policy: Policy) -> Result<Decision, Error> {
+        let state = record::read_state(&self.facts.export_dir, &slot.id)?;
+        let path = || record::record_path(&self.facts.export_dir, &slot.id);
+        match &state {
+            RecordState::Newer(version) => {
+                return Err(Error::file(path(), record::newer_problem(*version)));
+            }
+            RecordState::Unusable(problem) if !policy.rerun => {
+                let way_out =
+                    format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
+                return Err(Error::file(path(), way_out));
+            }
+            _ => {}
+        }
+        let request = ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
+        Ok(resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy))
+    }
+
+    /// Like [`decide`](Self::decide), and a slot that has to run but is held by another process
+    /// is busy.
+    pub(crate) fn inspect(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
+        let lock = record::lock_path(&self.facts.export_dir, &slot.id);
+        if FileLock::is_held(&lock)? {
+            return Ok(Decision::busy());
+        }
+        self.decide(slot)
+    }
+
+    /// `IPPO run 1`.
+    pub(crate) fn label(&self, slot: &PlannedSlot) -> String {
+        format!("{} run {}", self.algorithm(slot).spec.name, slot.id.run_idx())
+    }
+
+    pub(crate) fn algorithm(&self, slot: &PlannedSlot) -> &PlannedAlgorithm {
+        &self.algorithms[slot.algorithm]
+    }
+}
+
+fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
+    if config.env_name.is_empty() {
+        return Err(Error::usage("the environment's name is empty; give SuiteConfig::new one"));
+    }
+    let common_config = Value::Object(config.common_config.clone());
+    for (what, value) in [("env_config", &config.env_config), ("common_config", &common_config)] {
+        value.canonical_json().map_err(|error| error.under_key(what))?;
+    }
+    let export_dir = std::path::absolute(&config.export_dir)
+        .map_err(|error| Error::io("resolve the export directory", &config.export_dir, error))?;
+    if export_dir.to_str().is_none() {
+        return Err(Error::file(export_dir, "the export directory's name is not valid UTF-8"));
+    }
+    Ok(SuiteFacts {
+        env_name: config.env_name.clone(),
+        env_config: config.env_config.clone(),
+        common_config,
+        export_dir,
+        num_runs: config.num_runs,
+    })
+}
+
+fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>, Error> {
+    for (&run_idx, mapping) in &config.seeds_by_run {
+        Seeds::of_run(config.base_seed, run_idx, Some(mapping))?;
+    }
+    runs.iter()
+        .map(|&run_idx| {
+            let mapping = config.seeds_by_run.get(&run_idx);
+            Ok((run_idx, Seeds::of_run(config.base_seed, run_idx, mapping)?))
+        })
+        .collect()
+}
+
+/// Resolved configurations of the selected algorithms, and a check of all that are overridden.
+fn resolve_configs(
+    config: &SuiteConfig,
+    specs: &[AlgorithmSpec],
+    selected: &[usize],
+) -> Result<BTreeMap<usize, Value>, Error> {
+    let overrides = selection::overrides_by_algorithm(config, specs)?;
+    let mut resolved = BTreeMap::new();
+    for index in 0..specs.len() {
+        let changes = overrides.get(&index).map_or(&[][..], Vec::as_slice);
+        if changes.is_empty() && !selected.contains(&index) {
+            continue;
+        }
+        resolved.insert(index, resolve_config(&specs[index], changes)?);
+    }
+    Ok(resolved)
+}
+
+/// One algorithm's configuration with its overrides, lowest first.
+pub(crate) fn resolve_config(
+    spec: &AlgorithmSpec,
+    changes: &[&AlgorithmOverride],
+) -> Result<Value, Error> {
+    let origins: Vec<&str> = changes.iter().map(|change| change.origin.as_str()).collect();
+    let explain = |problem: String| {
+        let origin = match origins.as_slice() {
+            [] => "its defaults".to_owned(),
+            some => {
+                let mut distinct = some.to_vec();
+                distinct.dedup();
+                distinct.join(", ")
+            }
+        };
+        Error::usage(format!("configuration of algorithm `{}` ({origin}): {problem}", spec.slug))
+    };
+    let value = match &spec.config {
+        ConfigSource::Typed(config_type) => {
+            let mut tables = Value::object();
+            let mut texts = Vec::new();
+            for change in changes {
+                match &change.change {
+                    ConfigChange::Table(table) => typed::merge(&mut tables, table.clone()),
+                    ConfigChange::Text { path, text } => texts.push((path.clone(), text.clone())),
+                }
+            }
+            config_type.resolve(&tables, &texts).map_err(|fault| explain(fault.to_string()))?
+        }
+        ConfigSource::Untyped(defaults) => {
+            let mut value = defaults.clone();
+            for change in changes {
+                match &change.change {
+                    ConfigChange::Table(table) => typed::merge(&mut value, table.clone()),
+                    ConfigChange::Text { path, text } => typed::set_untyped(&mut value, path, text)
+                        .map_err(|fault| explain(fault.to_string()))?,
+                }
+            }
+            value
+        }
+    };
+    value.canonical_json().map_err(|error| explain(error.to_string()))?;
+    Ok(value)
+}
+
+fn plan_algorithms(
+    specs: &[AlgorithmSpec],
+    selected: &[usize],
+    mut resolved: BTreeMap<usize, Value>,
+    export_dir: &Path,
+) -> Result<Vec<PlannedAlgorithm>, Error> {
+    let mut missing = Vec::new();
+    let mut planned = Vec::with_capacity(selected.len());
+    for &index in selected {
+        let spec = specs[index].clone();
+        let slug = Slug::new(spec.slug.clone())?;
+        let mut requirements = BTreeMap::new();
+        let mut required_paths = BTreeMap::new();
+        for required in &spec.requires {
+            let path = export_dir.join(&required.path);
+            if !path.exists() {
+                missing.push(format!(
+                    "  `{}` of algorithm `{slug}`: {}",
+                    required.label,
+                    path.display()
+                ));
+                continue;
+            }
+            let sha256 =
+                if required.fingerprint { Some(artifact::hash_path(&path)?.sha256) } else { None };
+            let requirement = RecordedRequirement { path: required.path.clone(), sha256 };
+            requirements.insert(required.label.clone(), requirement);
+            required_paths.insert(required.label.clone(), path);
+        }
+        let config = resolved.remove(&index).expect("every selected algorithm was resolved");
+        planned.push(PlannedAlgorithm { spec, slug, config, requirements, required_paths });
+    }
+    if missing.is_empty() {
+        return Ok(planned);
+    }
+    Err(Error::usage(format!(
+        "required artifacts are missing; provide them or deselect their algorithms:\n{}",
+        missing.join("\n")
+    )))
+}
+
+/// The slots that `--rerun` names.
+fn rerun_slots(
+    config: &SuiteConfig,
+    specs: &[AlgorithmSpec],
+    selected: &[usize],
+    runs: &[u32],
+) -> Result<Vec<SlotId>, Error> {
+    config
+        .rerun
+        .iter()
+        .map(|word| {
+            let (name, run) = word
+                .rsplit_once(':')
+                .and_then(|(name, run)| Some((name, run.parse::<u32>().ok()?)))
+                .ok_or_else(|| {
+                    Error::usage(format!(
+                        "--rerun `{word}`: expected a slot such as `ippo:1` (algorithm, colon, run)"
+                    ))
+                })?;
+            let index = selection::find_algorithm(specs, name)
+                .map_err(|error| Error::usage(format!("--rerun `{word}`: {error}")))?;
+            if !selected.contains(&index) || !runs.contains(&run) {
+                return Err(Error::usage(format!(
+                    "--rerun `{word}`: that slot is not part of this start; select its algorithm \
+                     and run too"
+                )));
+            }
+            Ok(SlotId::new(Slug::new(specs[index].slug.clone())?, run))
+        })
+        .collect()
+}

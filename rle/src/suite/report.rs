@@ -1,0 +1,83 @@
+//! What became of every slot of a start.
+
+use serde::Serialize;
+
+use crate::resume::{Reason, SlotAction};
+use crate::slot::SlotId;
+
+/// What became of one slot.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SlotOutcome {
+    /// Its record answered the request.
+    Reused,
+    /// Computed now, in so many seconds.
+    Done {
+        /// Duration of the run in seconds.
+        seconds: f64,
+    },
+    /// It failed; the others went on.
+    Failed {
+        /// The error and its causes, or the panic's message.
+        message: String,
+    },
+    /// Another process holds it and has not completed it.
+    Busy,
+}
+
+/// One slot of a finished start.
+#[derive(Clone, Debug)]
+pub struct SlotReport {
+    /// The slot.
+    pub slot: SlotId,
+    /// The algorithm's display label.
+    pub name: String,
+    /// What became of it.
+    pub outcome: SlotOutcome,
+}
+
+/// All slots of a finished start, in the order in which they were scheduled.
+#[derive(Clone, Debug, Default)]
+pub struct SuiteReport {
+    /// The slots.
+    pub slots: Vec<SlotReport>,
+}
+
+impl SuiteReport {
+    /// The exit status that the generated program ends with: 1 when a slot failed, 4 when
+    /// another process holds one that is not complete, else 0.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        if self.slots.iter().any(|slot| matches!(slot.outcome, SlotOutcome::Failed { .. })) {
+            1
+        } else if self.slots.iter().any(|slot| slot.outcome == SlotOutcome::Busy) {
+            4
+        } else {
+            0
+        }
+    }
+
+    /// Whether every slot is complete.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.exit_status() == 0
+    }
+}
+
+/// One slot of a plan: the documented form of `--dry-run` and `status` as JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct SlotPlan {
+    /// `ippo:0`.
+    pub slot: String,
+    /// What would happen.
+    pub action: SlotAction,
+    /// Why it is not reused.
+    pub reasons: Vec<Reason>,
+}
+
+/// What a start would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuitePlan {
+    /// Every slot that the start is about.
+    pub slots: Vec<SlotPlan>,
+}

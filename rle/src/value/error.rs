@@ -1,0 +1,169 @@
+//! The one error of values: what is wrong, and under which key.
+
+use std::fmt;
+
+use serde::{de, ser};
+
+/// A value that cannot be written, read or converted, with the key it stands under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueError {
+    path: Vec<Segment>,
+    message: String,
+    key_fault: Option<KeyFault>,
+}
+
+/// One step from a value to one inside it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+/// A fault with a key itself, kept apart so that a merge can act on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KeyFault {
+    /// The type knows no such key.
+    Unknown(String),
+    /// Two keys fill this field: an alias beside its name.
+    Duplicate(&'static str),
+    /// No key fills a field that has no default.
+    Missing,
+}
+
+impl ValueError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { path: Vec::new(), message: message.into(), key_fault: None }
+    }
+
+    pub(crate) fn at(path: Vec<Segment>, message: impl Into<String>) -> Self {
+        Self { path, message: message.into(), key_fault: None }
+    }
+
+    /// The dotted key path of the value at fault (`algorithm.lr`, `seeds[3]`); empty at the top.
+    pub fn path(&self) -> String {
+        render_path(&self.path)
+    }
+
+    /// What is wrong, without the path.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same error seen from outside: its value stands under `key`.
+    #[must_use]
+    pub fn under_key(self, key: impl Into<String>) -> Self {
+        self.under(Segment::Key(key.into()))
+    }
+
+    pub(crate) fn under(mut self, segment: Segment) -> Self {
+        self.path.insert(0, segment);
+        self
+    }
+
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.path
+    }
+
+    pub(crate) fn key_fault(&self) -> Option<&KeyFault> {
+        self.key_fault.as_ref()
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path())?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+impl ser::Error for ValueError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+}
+
+impl de::Error for ValueError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let fault = KeyFault::Unknown(field.to_owned());
+        let message = format!("unknown key `{field}`{}", hint(field, expected));
+        Self { key_fault: Some(fault), ..Self::new(message) }
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        let message = format!("`{field}` is given twice, once under another name");
+        Self { key_fault: Some(KeyFault::Duplicate(field)), ..Self::new(message) }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        let message = format!("missing field `{field}`");
+        Self { key_fault: Some(KeyFault::Missing), ..Self::new(message) }
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!("unknown variant `{variant}`{}", hint(variant, expected)))
+    }
+}
+
+/// A dotted path; a key that could be misread is quoted.
+pub(crate) fn render_path(path: &[Segment]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        match segment {
+            Segment::Index(index) => text.push_str(&format!("[{index}]")),
+            Segment::Key(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                if key.is_empty() || key.contains(['.', '[', ']', '"']) {
+                    text.push_str(&format!("{key:?}"));
+                } else {
+                    text.push_str(key);
+                }
+            }
+        }
+    }
+    text
+}
+
+/// The dotted form of a path of keys.
+pub(crate) fn render_keys(path: &[String]) -> String {
+    render_path(&path.iter().cloned().map(Segment::Key).collect::<Vec<_>>())
+}
+
+/// The tail of a message about `word`: the near match, and the accepted words when few.
+pub(crate) fn hint(word: &str, accepted: &[impl AsRef<str>]) -> String {
+    const FEW: usize = 12;
+    let mut tail = String::new();
+    if let Some(near) = near_match(word, accepted) {
+        tail.push_str(&format!(", did you mean `{near}`?"));
+    }
+    if accepted.is_empty() {
+        tail.push_str(", no key is accepted here");
+    } else if accepted.len() <= FEW {
+        let words: Vec<String> = accepted.iter().map(|a| format!("`{}`", a.as_ref())).collect();
+        let link = if tail.is_empty() { "," } else { "" };
+        tail.push_str(&format!("{link} accepted: {}", words.join(", ")));
+    }
+    tail
+}
+
+/// The accepted word that is most like `word`, if one is like it at all.
+pub(crate) fn near_match<'a>(word: &str, accepted: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    const ALIKE: f64 = 0.75;
+    let word = word.to_lowercase();
+    accepted
+        .iter()
+        .map(AsRef::as_ref)
+        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

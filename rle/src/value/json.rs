@@ -1,0 +1,154 @@
+//! A value to and from any data format, JSON text first of all.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::number::Repr;
+use super::ser::{NON_FINITE_MARK, NUMBER_MARK};
+use super::{NON_FINITE, Number, Value};
+
+/// Under this key `toml` hands a date or a time to a type that is not its own.
+const TOML_DATETIME_MARK: &str = "$__toml_private_datetime";
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Number(number) => number.serialize(serializer),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(entries) => serializer.collect_map(entries),
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.repr() {
+            Repr::Unsigned(n) => serializer.serialize_u64(n),
+            Repr::Negative(n) => serializer.serialize_i64(n),
+            Repr::Float(x) if x.is_finite() => serializer.serialize_f64(x),
+            Repr::Float(x) => {
+                serializer.serialize_newtype_struct(NON_FINITE_MARK, non_finite_word(x))
+            }
+        }
+    }
+}
+
+/// The text that stands for a NaN or an infinity.
+pub(crate) fn non_finite_word(x: f64) -> &'static str {
+    let same = |float: f64| float.to_bits() == x.to_bits() || (float.is_nan() && x.is_nan());
+    NON_FINITE.iter().find(|(_, float)| same(*float)).map_or("NaN", |(word, _)| word)
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(truth.into())
+    }
+
+    fn visit_u64<E>(self, n: u64) -> Result<Value, E> {
+        Ok(n.into())
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
+        Ok(n.into())
+    }
+
+    fn visit_u128<E: de::Error>(self, n: u128) -> Result<Value, E> {
+        Number::from_u128(n).map(Value::from).map_err(E::custom)
+    }
+
+    fn visit_i128<E: de::Error>(self, n: i128) -> Result<Value, E> {
+        Number::from_i128(n).map(Value::from).map_err(E::custom)
+    }
+
+    fn visit_f32<E>(self, x: f32) -> Result<Value, E> {
+        Ok(x.into())
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Value, E> {
+        Ok(x.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Value, E> {
+        Ok(bytes.to_vec().into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut entries = BTreeMap::new();
+        while let Some(key) = access.next_key::<String>()? {
+            // With `arbitrary_precision`, serde_json hands each number over as such a map.
+            if key == NUMBER_MARK && entries.is_empty() {
+                let text: String = access.next_value()?;
+                return Number::parse(&text).map(Value::from).map_err(de::Error::custom);
+            }
+            if key == TOML_DATETIME_MARK && entries.is_empty() {
+                return access.next_value().map(Value::String);
+            }
+            match entries.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert(access.next_value()?);
+                }
+                Entry::Occupied(entry) => {
+                    let message = format!("the key `{}` stands twice in one object", entry.key());
+                    return Err(de::Error::custom(message));
+                }
+            }
+        }
+        Ok(Value::Object(entries))
+    }
+}

@@ -1,0 +1,223 @@
+//! The keys of maps, which JSON wants as texts: to text, and back.
+
+use serde::de::{Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+use serde::ser::{Impossible, Serialize, Serializer};
+
+use super::ValueError;
+use super::de::EnumDe;
+
+/// Texts, integers, bools, chars and unit variants as a text; anything else is an error.
+pub(super) struct KeySerializer;
+
+fn refused(what: &str) -> ValueError {
+    ValueError::new(format!(
+        "{what} cannot be a key, accepted: texts, integers, bools, chars, unit variants"
+    ))
+}
+
+macro_rules! displayed {
+    ($($method:ident: $key:ty),*) => {$(
+        fn $method(self, key: $key) -> Result<String, ValueError> {
+            Ok(key.to_string())
+        }
+    )*};
+}
+
+impl Serializer for KeySerializer {
+    type Ok = String;
+    type Error = ValueError;
+    type SerializeSeq = Impossible<String, ValueError>;
+    type SerializeTuple = Impossible<String, ValueError>;
+    type SerializeTupleStruct = Impossible<String, ValueError>;
+    type SerializeTupleVariant = Impossible<String, ValueError>;
+    type SerializeMap = Impossible<String, ValueError>;
+    type SerializeStruct = Impossible<String, ValueError>;
+    type SerializeStructVariant = Impossible<String, ValueError>;
+
+    displayed!(
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_i128: i128, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
+        serialize_u64: u64, serialize_u128: u128, serialize_bool: bool, serialize_char: char,
+        serialize_str: &str
+    );
+
+    fn serialize_f32(self, _: f32) -> Result<String, ValueError> {
+        Err(refused("a float"))
+    }
+
+    fn serialize_f64(self, _: f64) -> Result<String, ValueError> {
+        Err(refused("a float"))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<String, ValueError> {
+        Err(refused("a byte string"))
+    }
+
+    fn serialize_none(self) -> Result<String, ValueError> {
+        Err(refused("a missing value"))
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, ValueError> {
+        Err(refused("an optional value"))
+    }
+
+    fn serialize_unit(self) -> Result<String, ValueError> {
+        Err(refused("a unit"))
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<String, ValueError> {
+        Err(refused("a unit struct"))
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<String, ValueError> {
+        Ok(variant.to_owned())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<String, ValueError> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<String, ValueError> {
+        Err(refused("an enum variant with content"))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, ValueError> {
+        Err(refused("a list"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, ValueError> {
+        Err(refused("a tuple"))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, ValueError> {
+        Err(refused("a tuple struct"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, ValueError> {
+        Err(refused("an enum variant with content"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, ValueError> {
+        Err(refused("a map"))
+    }
+
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStruct, ValueError> {
+        Err(refused("a struct"))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, ValueError> {
+        Err(refused("an enum variant with content"))
+    }
+}
+
+/// A key read back as what the type wants: its text, or the scalar that it spells.
+pub(super) struct KeyDe(pub(super) String);
+
+macro_rules! spelled {
+    ($($method:ident),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+            if let Ok(n) = self.0.parse::<u128>() {
+                return match u64::try_from(n) {
+                    Ok(n) => visitor.visit_u64(n),
+                    Err(_) => visitor.visit_u128(n),
+                };
+            }
+            match self.0.parse::<i128>().map(|n| (n, i64::try_from(n))) {
+                Ok((_, Ok(n))) => visitor.visit_i64(n),
+                Ok((n, Err(_))) => visitor.visit_i128(n),
+                Err(_) => visitor.visit_string(self.0),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for KeyDe {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_string(self.0)
+    }
+
+    spelled!(
+        deserialize_i8,
+        deserialize_i16,
+        deserialize_i32,
+        deserialize_i64,
+        deserialize_i128,
+        deserialize_u8,
+        deserialize_u16,
+        deserialize_u32,
+        deserialize_u64,
+        deserialize_u128
+    );
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        match self.0.as_str() {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => visitor.visit_string(self.0),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_enum(EnumDe { variant: self.0, content: None })
+    }
+
+    forward_to_deserialize_any! {
+        f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}

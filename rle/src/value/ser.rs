@@ -1,0 +1,404 @@
+//! The serialiser: anything `Serialize` as a [`Value`].
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::ser::{self, Serialize, Serializer};
+
+use super::json::non_finite_word;
+use super::key::KeySerializer;
+use super::{NON_FINITE, Number, Segment, Value, ValueError};
+
+/// The struct names by which `serde_json` hands its own numbers and raw texts to a serialiser.
+pub(super) const NUMBER_MARK: &str = "$serde_json::private::Number";
+pub(super) const RAW_MARK: &str = "$serde_json::private::RawValue";
+/// The newtype name by which a [`Value`] hands a NaN or an infinity to a serialiser.
+pub(super) const NON_FINITE_MARK: &str = "$rle::private::NonFinite";
+
+/// A reader of JSON text stops at 128 levels: what is written must stay well below.
+const MAX_DEPTH: usize = 100;
+
+/// What to do with a NaN or an infinity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NonFinite {
+    Refuse,
+    /// Kept, for a text in which words stand for them: those words are no texts then.
+    Keep,
+    /// Kept, and any text too.
+    Pass,
+}
+
+/// A serialised value, and where in it externally tagged enum variants stand.
+pub(crate) struct Snapshot {
+    pub(crate) value: Value,
+    /// The paths of the objects whose one key is a variant's name.
+    pub(crate) variants: BTreeSet<Vec<Segment>>,
+}
+
+pub(super) fn snapshot<T: Serialize + ?Sized>(
+    value: &T,
+    non_finite: NonFinite,
+) -> Result<Snapshot, ValueError> {
+    let mut state = State { non_finite, path: Vec::new(), variants: BTreeSet::new() };
+    let value = value.serialize(Ser { state: &mut state })?;
+    Ok(Snapshot { value, variants: state.variants })
+}
+
+struct State {
+    non_finite: NonFinite,
+    path: Vec<Segment>,
+    variants: BTreeSet<Vec<Segment>>,
+}
+
+impl State {
+    fn child<T: Serialize + ?Sized>(
+        &mut self,
+        segment: Segment,
+        value: &T,
+    ) -> Result<Value, ValueError> {
+        let depth = self.path.len();
+        if depth >= MAX_DEPTH {
+            return Err(ValueError::new(format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.path.push(segment.clone());
+        let result = value.serialize(Ser { state: self });
+        self.path.truncate(depth);
+        result.map_err(|error| error.under(segment))
+    }
+
+    fn enter_variant(&mut self, variant: &'static str) {
+        self.variants.insert(self.path.clone());
+        self.path.push(Segment::Key(variant.to_owned()));
+    }
+
+    fn float(&self, x: f64) -> Result<Value, ValueError> {
+        if x.is_finite() || self.non_finite != NonFinite::Refuse {
+            return Ok(x.into());
+        }
+        let word = non_finite_word(x);
+        Err(ValueError::new(format!("{word} is not accepted, a finite number is needed")))
+    }
+
+    fn text(&self, text: &str) -> Result<Value, ValueError> {
+        let reserved = NON_FINITE.iter().any(|(word, _)| *word == text);
+        if reserved && self.non_finite == NonFinite::Keep {
+            return Err(ValueError::new(format!(
+                "the text {text:?} is reserved for the number it names"
+            )));
+        }
+        Ok(text.into())
+    }
+}
+
+struct Ser<'s> {
+    state: &'s mut State,
+}
+
+macro_rules! serialize_numbers {
+    ($($method:ident: $number:ty),*) => {$(
+        fn $method(self, n: $number) -> Result<Value, ValueError> {
+            Ok(n.into())
+        }
+    )*};
+}
+
+impl<'s> Serializer for Ser<'s> {
+    type Ok = Value;
+    type Error = ValueError;
+    type SerializeSeq = SeqSer<'s>;
+    type SerializeTuple = SeqSer<'s>;
+    type SerializeTupleStruct = SeqSer<'s>;
+    type SerializeTupleVariant = SeqSer<'s>;
+    type SerializeMap = MapSer<'s>;
+    type SerializeStruct = MapSer<'s>;
+    type SerializeStructVariant = MapSer<'s>;
+
+    serialize_numbers!(
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
+    );
+
+    fn serialize_i128(self, n: i128) -> Result<Value, ValueError> {
+        Number::from_i128(n).map(Value::from)
+    }
+
+    fn serialize_u128(self, n: u128) -> Result<Value, ValueError> {
+        Number::from_u128(n).map(Value::from)
+    }
+
+    fn serialize_bool(self, truth: bool) -> Result<Value, ValueError> {
+        Ok(truth.into())
+    }
+
+    fn serialize_f32(self, x: f32) -> Result<Value, ValueError> {
+        self.state.float(Number::from(x).as_f64())
+    }
+
+    fn serialize_f64(self, x: f64) -> Result<Value, ValueError> {
+        self.state.float(x)
+    }
+
+    fn serialize_char(self, c: char) -> Result<Value, ValueError> {
+        Ok(Value::String(c.to_string()))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<Value, ValueError> {
+        self.state.text(text)
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<Value, ValueError> {
+        Ok(bytes.to_vec().into())
+    }
+
+    fn serialize_none(self) -> Result<Value, ValueError> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value, ValueError> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<Value, ValueError> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Value, ValueError> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Value, ValueError> {
+        self.state.text(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value, ValueError> {
+        if name != NON_FINITE_MARK {
+            return value.serialize(self);
+        }
+        let text = value.serialize(KeySerializer)?;
+        let float = NON_FINITE.iter().find(|(word, _)| *word == text);
+        self.state.float(float.map_or(f64::NAN, |(_, float)| *float))
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Value, ValueError> {
+        self.state.variants.insert(self.state.path.clone());
+        let content = self.state.child(Segment::Key(variant.to_owned()), value)?;
+        Ok([(variant, content)].into_iter().collect())
+    }
+
+    fn serialize_seq(self, len: Option<usize>) -> Result<SeqSer<'s>, ValueError> {
+        // A length is a hint of the user's code: a wrong one must not exhaust the memory.
+        let items = Vec::with_capacity(len.unwrap_or(0).min(1 << 16));
+        Ok(SeqSer { state: self.state, items, variant: None })
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<SeqSer<'s>, ValueError> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<SeqSer<'s>, ValueError> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<SeqSer<'s>, ValueError> {
+        self.state.enter_variant(variant);
+        Ok(SeqSer { state: self.state, items: Vec::new(), variant: Some(variant) })
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<MapSer<'s>, ValueError> {
+        Ok(MapSer::new(self.state, Form::Plain))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<MapSer<'s>, ValueError> {
+        let form = match name {
+            NUMBER_MARK => Form::Number,
+            RAW_MARK => Form::Raw,
+            _ => Form::Plain,
+        };
+        Ok(MapSer::new(self.state, form))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<MapSer<'s>, ValueError> {
+        self.state.enter_variant(variant);
+        Ok(MapSer::new(self.state, Form::Variant(variant)))
+    }
+}
+
+/// Lists, tuples and tuple variants.
+struct SeqSer<'s> {
+    state: &'s mut State,
+    items: Vec<Value>,
+    variant: Option<&'static str>,
+}
+
+impl SeqSer<'_> {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+        let item = self.state.child(Segment::Index(self.items.len()), value);
+        self.items.push(item.map_err(|error| match self.variant {
+            Some(variant) => error.under_key(variant),
+            None => error,
+        })?);
+        Ok(())
+    }
+}
+
+macro_rules! sequence {
+    ($($kind:ident: $method:ident),*) => {$(
+        impl ser::$kind for SeqSer<'_> {
+            type Ok = Value;
+            type Error = ValueError;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+                self.push(value)
+            }
+
+            fn end(self) -> Result<Value, ValueError> {
+                let Some(variant) = self.variant else { return Ok(Value::Array(self.items)) };
+                self.state.path.pop();
+                Ok([(variant, Value::Array(self.items))].into_iter().collect())
+            }
+        }
+    )*};
+}
+sequence!(
+    SerializeSeq: serialize_element,
+    SerializeTuple: serialize_element,
+    SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field
+);
+
+#[derive(Clone, Copy)]
+enum Form {
+    Plain,
+    Variant(&'static str),
+    /// A number of `serde_json` under its private name.
+    Number,
+    /// JSON text of `serde_json` under its private name.
+    Raw,
+}
+
+/// Maps, structs and struct variants.
+struct MapSer<'s> {
+    state: &'s mut State,
+    entries: BTreeMap<String, Value>,
+    key: Option<String>,
+    form: Form,
+}
+
+impl<'s> MapSer<'s> {
+    fn new(state: &'s mut State, form: Form) -> Self {
+        Self { state, entries: BTreeMap::new(), key: None, form }
+    }
+
+    fn put<T: Serialize + ?Sized>(&mut self, key: String, value: &T) -> Result<(), ValueError> {
+        let outer = |error: ValueError| match self.form {
+            Form::Variant(variant) => error.under_key(variant),
+            _ => error,
+        };
+        let value = match self.form {
+            // Never a key path, never a reserved word: this is the text of one scalar.
+            Form::Number | Form::Raw => Value::String(value.serialize(KeySerializer)?),
+            _ => self.state.child(Segment::Key(key.clone()), value).map_err(outer)?,
+        };
+        match self.entries.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(value);
+                Ok(())
+            }
+            Entry::Occupied(entry) => {
+                let message = format!("the key `{}` stands twice", entry.key());
+                Err(outer(ValueError::new(message)))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Value, ValueError> {
+        match self.form {
+            Form::Plain => Ok(Value::Object(self.entries)),
+            Form::Variant(variant) => {
+                self.state.path.pop();
+                Ok([(variant, Value::Object(self.entries))].into_iter().collect())
+            }
+            Form::Number => Number::parse(&self.private_text()?).map(Value::from),
+            Form::Raw => {
+                let value = Value::parse_json(self.private_text()?.as_bytes())?;
+                // Once more through the rules for texts and depth.
+                value.serialize(Ser { state: self.state })
+            }
+        }
+    }
+
+    fn private_text(&self) -> Result<String, ValueError> {
+        match self.entries.values().next() {
+            Some(Value::String(text)) => Ok(text.clone()),
+            _ => Err(ValueError::new("a private struct of serde_json holds no text")),
+        }
+    }
+}
+
+impl ser::SerializeMap for MapSer<'_> {
+    type Ok = Value;
+    type Error = ValueError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ValueError> {
+        self.key = Some(key.serialize(KeySerializer)?);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
+        let key = self.key.take().ok_or_else(|| ValueError::new("a value came before its key"))?;
+        self.put(key, value)
+    }
+
+    fn end(self) -> Result<Value, ValueError> {
+        self.finish()
+    }
+}
+
+macro_rules! structure {
+    ($($kind:ident),*) => {$(
+        impl ser::$kind for MapSer<'_> {
+            type Ok = Value;
+            type Error = ValueError;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), ValueError> {
+                self.put(key.to_owned(), value)
+            }
+
+            fn end(self) -> Result<Value, ValueError> {
+                self.finish()
+            }
+        }
+    )*};
+}
+structure!(SerializeStruct, SerializeStructVariant);

@@ -1,0 +1,5 @@
+//! Not a function.
+#[rle::main]
+struct Program;
+
+fn main() { _ = Program; }

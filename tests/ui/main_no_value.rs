@@ -1,0 +1,3 @@
+//! A `main` that returns nothing.
+#[rle::main]
+fn main() {}

@@ -1,0 +1,5 @@
+//! A crate that declares no stages.
+#[rle::timed("train")]
+fn train() {}
+
+fn main() {}
