@@ -147,7 +147,7 @@ impl SuiteConsole {
         }
         #[cfg(feature = "cli")]
         if self.view == View::Bars {
-            super::stderr::show(Vec::new());
+            super::stderr::show(&[]);
         }
     }
 }
@@ -229,10 +229,12 @@ impl State {
 
     #[cfg(feature = "cli")]
     fn draw(&self, now: Instant) {
-        use super::{bars, stderr};
-        let suite = self.suite_text(now);
-        let share = self.tally.share();
-        stderr::show(bars::bar_lines(&self.running, share, &suite, stderr::size(), now));
+        use super::bars::{self, Bar};
+        use super::stderr;
+        let suite = Bar::of(self.tally.progress(), format!("suite {}", self.suite_text(now)));
+        let mut bars = bars::slot_bars(&self.running, stderr::size().1, now);
+        bars.push(suite);
+        stderr::show(&bars);
     }
 }
 
