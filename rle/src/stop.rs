@@ -1,0 +1,241 @@
+//! Stopping on request: signals, a deadline, a parent's word.
+//!
+//! A request turns [`Stop::poll`] true, which an algorithm sees through `should_stop()`. An
+//! algorithm that never asked is ended: its record is written as interrupted and the process
+//! exits. Handlers are in force from the start of a suite to its end; before and after, signals
+//! have the effect that they had.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::flag;
+use signal_hook::iterator::{Handle, Signals};
+
+use crate::record::RecordHead;
+
+/// The exit status of a start that was stopped and can go on.
+pub(crate) const INTERRUPTED: u8 = 3;
+
+const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Whether a start shall stop, shared with everything that can be asked to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    requested: AtomicBool,
+    polled: AtomicBool,
+    why: Mutex<Option<String>>,
+    running: Mutex<Option<Running>>,
+    ended: Condvar,
+}
+
+/// The run that is under way, as its record would be written were it interrupted now.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) head: RecordHead,
+    pub(crate) path: PathBuf,
+    pub(crate) began: Instant,
+    /// Writes the record as interrupted.
+    pub(crate) interrupt: fn(&mut RecordHead, &std::path::Path, f64),
+}
+
+impl Stop {
+    /// Whether a stop was requested; does not count as an algorithm's question.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.requested.load(Ordering::Relaxed)
+    }
+
+    /// An algorithm's question: from the first on, it is trusted to end by itself.
+    pub(crate) fn poll(&self) -> bool {
+        if !self.0.polled.load(Ordering::Relaxed) {
+            self.0.polled.store(true, Ordering::Relaxed);
+        }
+        self.is_requested()
+    }
+
+    /// Why a stop was requested.
+    pub(crate) fn why(&self) -> Option<String> {
+        lock(&self.0.why).clone()
+    }
+
+    /// Requests a stop; a run whose algorithm never asked ends with the process.
+    pub(crate) fn request(&self, why: &str) {
+        if !self.0.requested.swap(true, Ordering::Relaxed) {
+            *lock(&self.0.why) = Some(why.to_owned());
+            tracing::warn!("stopping: {why}; slots that were not begun are left for the next start");
+        }
+        if !self.0.polled.load(Ordering::Relaxed) {
+            self.end_running("its algorithm does not ask should_stop()");
+        }
+    }
+
+    /// Ends the process at once; a run that is under way is recorded as interrupted.
+    pub(crate) fn end_now(&self) -> ! {
+        self.end_running("asked a second time");
+        process::exit(i32::from(INTERRUPTED));
+    }
+
+    fn end_running(&self, why: &str) {
+        let mut running = lock(&self.0.running);
+        let Some(run) = running.as_mut() else { return };
+        tracing::warn!("{}:{} is ended: {why}", run.head.algorithm.slug, run.head.run_idx);
+        let seconds = run.began.elapsed().as_secs_f64();
+        (run.interrupt)(&mut run.head, &run.path, seconds);
+        // The lock on `running` is kept: the run's own thread can write no record any more.
+        process::exit(i32::from(INTERRUPTED));
+    }
+
+    /// From here to [`finish_run`](Self::finish_run) a run is under way.
+    pub(crate) fn begin_run(&self, running: Running) {
+        self.0.polled.store(false, Ordering::Relaxed);
+        *lock(&self.0.running) = Some(running);
+        if self.is_requested() {
+            // The request came before the run could be seen.
+            self.end_running("a stop was requested before it began");
+        }
+    }
+
+    /// The run's own thread goes on to write its record.
+    pub(crate) fn finish_run(&self) {
+        *lock(&self.0.running) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Listens for signals and a deadline while it lives.
+pub(crate) struct Listener {
+    handle: Option<Handle>,
+    threads: Vec<JoinHandle<()>>,
+    closing: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Listener {
+    /// Begins to listen; `second` is called at a second SIGINT or SIGTERM, before the end.
+    ///
+    /// A system that cannot install handlers is said once and leaves signals as they are.
+    pub(crate) fn begin(
+        stop: &Stop,
+        stop_after: Option<Duration>,
+        second: impl Fn() + Send + 'static,
+    ) -> Self {
+        let closing = Arc::new((Mutex::new(false), Condvar::new()));
+        let mut listener = Self { handle: None, threads: Vec::new(), closing };
+        match heard_signals().and_then(Signals::new) {
+            Ok(signals) => {
+                listener.handle = Some(signals.handle());
+                activity(true);
+                let stop = stop.clone();
+                listener.spawn("rle-signals", move || hear(signals, &stop, &second));
+            }
+            Err(error) => tracing::warn!("signals cannot be handled: {error}"),
+        }
+        if let Some(after) = stop_after {
+            let (stop, closing) = (stop.clone(), Arc::clone(&listener.closing));
+            listener.spawn("rle-deadline", move || {
+                let (closed, changed) = &*closing;
+                let (closed, _) = changed
+                    .wait_timeout_while(lock(closed), after, |closed| !*closed)
+                    .unwrap_or_else(PoisonError::into_inner);
+                if !*closed {
+                    drop(closed);
+                    stop.request("the time of --stop-after is over");
+                }
+            });
+        }
+        listener
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
+        match thread::Builder::new().name(name.to_owned()).spawn(work) {
+            Ok(thread) => self.threads.push(thread),
+            Err(error) => tracing::warn!("cannot start the thread {name}: {error}"),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            activity(false);
+            handle.close();
+        }
+        *lock(&self.closing.0) = true;
+        self.closing.1.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn hear(mut signals: Signals, stop: &Stop, second: &(impl Fn() + Send)) {
+    let mut asked = 0_u32;
+    for signal in &mut signals {
+        if matches!(signal, SIGINT | SIGTERM) {
+            asked += 1;
+        }
+        if asked > 1 {
+            second();
+            stop.end_now();
+        }
+        let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+        stop.request(&format!("{name} received"));
+    }
+}
+
+/// The signals that this process does not ignore: one that its parent had ignored stays so.
+///
+/// Outside a suite their default effect is emulated, unless a handler was there before ours,
+/// which is then chained.
+fn heard_signals() -> std::io::Result<Vec<i32>> {
+    static HEARD: OnceLock<Vec<i32>> = OnceLock::new();
+    if let Some(heard) = HEARD.get() {
+        return Ok(heard.clone());
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let (ignored, caught) = (mask(&status, "SigIgn:"), mask(&status, "SigCgt:"));
+    let is_in = |mask: u64, signal: i32| mask & (1 << (signal - 1)) != 0;
+    let mut heard = Vec::new();
+    for signal in SIGNALS {
+        if is_in(ignored, signal) {
+            continue;
+        }
+        if !is_in(caught, signal) {
+            flag::register_conditional_default(signal, idle())?;
+        }
+        heard.push(signal);
+    }
+    Ok(HEARD.get_or_init(|| heard).clone())
+}
+
+fn mask(status: &str, field: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn idle() -> Arc<AtomicBool> {
+    static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    Arc::clone(IDLE.get_or_init(|| Arc::new(AtomicBool::new(true))))
+}
+
+/// Counts the suites that listen: signals have their default effect when none does.
+fn activity(begins: bool) {
+    static ACTIVE: AtomicU32 = AtomicU32::new(0);
+    let before = if begins {
+        ACTIVE.fetch_add(1, Ordering::SeqCst)
+    } else {
+        ACTIVE.fetch_sub(1, Ordering::SeqCst)
+    };
+    let active = if begins { before + 1 } else { before.saturating_sub(1) };
+    idle().store(active == 0, Ordering::SeqCst);
+}

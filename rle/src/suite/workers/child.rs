@@ -1,0 +1,180 @@
+//! The worker's side: one slot in a process of its own.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::protocol::{Handoff, Order, Report};
+use crate::Error;
+use crate::algorithm::AlgorithmSpec;
+use crate::console::SuiteConsole;
+use crate::progress::{Progress, ProgressSnapshot};
+use crate::stop::{INTERRUPTED, Listener, Stop};
+use crate::suite::execute::Executor;
+use crate::suite::isolate::Isolation;
+use crate::suite::plan::Plan;
+use crate::suite::prepare::Prepares;
+use crate::suite::report::SlotOutcome;
+
+/// How often progress is reported.
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long a worker whose parent is gone may take to save.
+const ORPHAN_GRACE: Duration = Duration::from_secs(30);
+
+/// Runs the slot that the parent hands over, and gives the exit status.
+///
+/// # Errors
+/// When there is no parent to speak to.
+pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
+    let socket = take_socket()
+        .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;
+    let mut lines = BufReader::new(
+        socket.try_clone().map_err(|error| Error::usage(format!("a worker's socket: {error}")))?,
+    );
+    let mut first = String::new();
+    lines
+        .read_line(&mut first)
+        .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;
+    let handoff: Handoff = serde_json::from_str(&first)
+        .map_err(|error| Error::usage(format!("a worker without a task: {error}")))?;
+    let stop = Stop::default();
+    obey(lines, stop.clone());
+    match run(&socket, handoff, specs, &stop) {
+        Ok(outcome) => {
+            let status = u8::from(matches!(outcome, SlotOutcome::Failed { .. }));
+            say(&socket, &Report::Outcome(outcome));
+            Ok(status)
+        }
+        Err(error) => {
+            say(&socket, &Report::Refused(error.to_string()));
+            Ok(2)
+        }
+    }
+}
+
+/// The socket was standard input; trainers find an empty one there.
+fn take_socket() -> io::Result<UnixStream> {
+    let socket = io::stdin().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    Ok(UnixStream::from(socket))
+}
+
+/// Carries out the parent's orders; a parent that is gone is an order to stop.
+fn obey(lines: BufReader<UnixStream>, stop: Stop) {
+    thread::spawn(move || {
+        for line in lines.lines() {
+            let Ok(line) = line else { break };
+            if serde_json::from_str::<Order>(&line).is_ok_and(|order| order == Order::Stop) {
+                stop.request("the suite is stopping");
+            }
+        }
+        stop.request("the process that started this worker is gone");
+        thread::sleep(ORPHAN_GRACE);
+        process::exit(i32::from(INTERRUPTED));
+    });
+}
+
+fn run(
+    socket: &UnixStream,
+    handoff: Handoff,
+    specs: &[AlgorithmSpec],
+    stop: &Stop,
+) -> Result<SlotOutcome, Error> {
+    let mut config = handoff.config;
+    config.captured = Some(handoff.provenance);
+    let plan = Plan::new(config, specs)?;
+    let slot = plan.slots.iter().find(|slot| slot.id.to_string() == handoff.slot);
+    let slot = slot.ok_or_else(|| {
+        Error::usage(format!("the worker's plan has no slot {}", handoff.slot))
+    })?;
+    if slot.identity.hash() != handoff.request_hash {
+        return Err(Error::usage(format!(
+            "the worker's request for {} differs from its parent's: a default value of its \
+             configuration is not the same in every process",
+            handoff.slot
+        )));
+    }
+    // Sent by hand to this process alone, signals have the effect they have in one process.
+    let _listener = Listener::begin(stop, None, || {});
+    let reporter = Reporter::begin(socket)?;
+    let console = SuiteConsole::for_worker(reporter.watch());
+    let isolation = Isolation::begin();
+    let mut executor =
+        Executor { plan: &plan, isolation: &isolation, console: &console, stop, prepares: Prepares::default() };
+    let outcome = executor.run(slot, handoff.again);
+    reporter.end();
+    Ok(outcome)
+}
+
+fn say(mut socket: &UnixStream, report: &Report) {
+    let Ok(mut line) = serde_json::to_vec(report) else { return };
+    line.push(b'\n');
+    // A parent that is gone hears nothing.
+    let _ = socket.write_all(&line);
+}
+
+type Watched = Arc<Mutex<Option<Progress>>>;
+
+/// Sends the progress of what runs now.
+struct Reporter {
+    watched: Watched,
+    closing: Arc<AtomicBool>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Reporter {
+    fn begin(socket: &UnixStream) -> Result<Self, Error> {
+        let socket = socket
+            .try_clone()
+            .map_err(|error| Error::usage(format!("a worker's socket: {error}")))?;
+        let watched = Watched::default();
+        let closing = Arc::new(AtomicBool::new(false));
+        let (seen, closed) = (Arc::clone(&watched), Arc::clone(&closing));
+        let thread = thread::spawn(move || {
+            let mut sent = None;
+            while !closed.load(Ordering::Relaxed) {
+                let progress = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if let Some(snapshot) = progress.map(|progress| progress.snapshot())
+                    && sent.as_ref() != Some(&snapshot)
+                {
+                    report(&socket, &snapshot);
+                    sent = Some(snapshot);
+                }
+                thread::park_timeout(REPORT_INTERVAL);
+            }
+        });
+        Ok(Self { watched, closing, thread })
+    }
+
+    /// What a console tells of the run that begins.
+    fn watch(&self) -> impl Fn(&Progress) + Send + Sync + 'static {
+        let watched = Arc::clone(&self.watched);
+        move |progress| {
+            *watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
+        }
+    }
+
+    fn end(self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        let _ = self.thread.join();
+    }
+}
+
+fn report(socket: &UnixStream, snapshot: &ProgressSnapshot) {
+    say(
+        socket,
+        &Report::Progress {
+            position: snapshot.position,
+            total: snapshot.total,
+            message: snapshot.message.to_string(),
+        },
+    );
+}
