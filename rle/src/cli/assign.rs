@@ -7,7 +7,7 @@ use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
+use crate::suite::settings::SETTINGS;
 use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
@@ -101,23 +101,23 @@ impl<'a> Layers<'a> {
                 })?;
                 Ok(())
             }
-            _ => self.assign(key, Raw::Text(text), origin),
+            _ => self.assign(key, &Raw::Text(text), origin),
         }
     }
 
     /// Assigns a layered setting or a flag.
-    pub(super) fn assign(&mut self, key: &str, raw: Raw, origin: &str) -> Result<(), Error> {
+    pub(super) fn assign(&mut self, key: &str, raw: &Raw, origin: &str) -> Result<(), Error> {
         match key {
-            "num_runs" => self.config.num_runs = whole(&raw, origin, u64::from(u32::MAX))?,
-            "base_seed" => self.config.base_seed = whole(&raw, origin, u64::MAX)?,
-            "run_numbers" => self.config.run_numbers = Some(run_numbers(&raw, origin)?),
-            "export_dir" => self.config.export_dir = non_empty(&raw, origin)?.into(),
-            "algorithms" => self.config.algorithms = Some(self.algorithm_words(&raw, origin)?),
-            "just_vis" => self.config.just_vis = truth(&raw, origin)?,
-            "resume_completed_runs" => self.config.resume_completed_runs = truth(&raw, origin)?,
-            "rerun" => self.config.rerun.extend(words(&raw, origin)?),
+            "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
+            "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
+            "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
+            "export_dir" => self.config.export_dir = non_empty(raw, origin)?.into(),
+            "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
+            "just_vis" => self.config.just_vis = truth(raw, origin)?,
+            "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
+            "rerun" => self.config.rerun.extend(words(raw, origin)?),
             flag => {
-                let on = truth(&raw, origin)?;
+                let on = truth(raw, origin)?;
                 self.config.common_config.remove(flag);
                 self.config.flags.insert(flag.to_owned(), on);
             }
@@ -165,7 +165,7 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             [key] if self.is_layered(key) => {
-                self.assign(key, Raw::Text(text.to_owned()), &format!("{origin} {key}"))
+                self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
             _ => {
                 let root = path.first().map_or("", String::as_str);
@@ -243,8 +243,9 @@ fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
     };
     read.ok_or_else(|| {
         Error::usage(format!(
-            "{origin}: {} is no truth value; use one of {TRUTH_WORDS}",
-            shown(raw)
+            "{origin}: {} is no truth value; use one of {}",
+            shown(raw),
+            typed::BOOL_WORDS
         ))
     })
 }
