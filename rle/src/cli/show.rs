@@ -1,6 +1,7 @@
 //! What goes to stdout: tables and JSON. Errors go to stderr.
 
 use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -137,7 +138,8 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
     let mut line = format!("{} done, {} reused", count("done"), count("reused"));
     for outcome in ["failed", "busy"] {
         if count(outcome) > 0 {
-            line.push_str(&format!(", {} {outcome}", count(outcome)));
+            write!(line, ", {} {outcome}", count(outcome))
+                .expect("writing to a string does not fail");
         }
     }
     out(&format!("{}{line}; records in {}\n", table.render(stdout_width()), export_dir.display()))

@@ -9,6 +9,7 @@ pub(super) fn variable(name: &str) -> Option<String> {
 
 /// `RLE_PROGRESS_SECONDS`: the distance of a slot's plain lines, `Some(None)` for no such lines.
 /// Nothing where it is unset or no number of seconds, which is a warning.
+#[expect(clippy::option_option, reason = "unset and turned off are not the same")]
 pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option<Option<Duration>> {
     let value = variable("RLE_PROGRESS_SECONDS")?;
     match value.trim().parse::<f64>().ok().and_then(|value| Duration::try_from_secs_f64(value).ok())

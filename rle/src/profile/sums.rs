@@ -102,7 +102,7 @@ impl Sums {
                 longest: self.longest.load(Ordering::Relaxed),
             };
             fence(Ordering::Acquire);
-            if before % 2 == 0 && self.sequence.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == before {
                 return reading;
             }
             // The writer may have lost its CPU half-way.

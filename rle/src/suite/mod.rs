@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub use config::{IntoSuiteConfig, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
+#[cfg(feature = "cli")]
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
 
 use crate::Error;
@@ -129,6 +130,7 @@ impl Start {
         SuitePlan { slots }
     }
 
+    #[cfg(feature = "cli")]
     pub(crate) fn export_dir(&self) -> &Path {
         &self.plan.facts.export_dir
     }

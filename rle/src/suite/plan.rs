@@ -205,12 +205,12 @@ fn resolve_configs(
 ) -> Result<BTreeMap<usize, Value>, Error> {
     let overrides = selection::overrides_by_algorithm(config, specs)?;
     let mut resolved = BTreeMap::new();
-    for index in 0..specs.len() {
+    for (index, spec) in specs.iter().enumerate() {
         let changes = overrides.get(&index).map_or(&[][..], Vec::as_slice);
         if changes.is_empty() && !selected.contains(&index) {
             continue;
         }
-        resolved.insert(index, resolve_config(&specs[index], changes)?);
+        resolved.insert(index, resolve_config(spec, changes)?);
     }
     Ok(resolved)
 }

@@ -78,7 +78,6 @@ fn ppo_with(old: &str, new: &str) -> String {
 fn nothing_asked_resolves_to_the_defaults() {
     assert_eq!(resolved::<Ppo>("null", &[]), DEFAULT_PPO);
     assert_eq!(resolved::<Ppo>("{}", &[]), DEFAULT_PPO);
-    assert_eq!(ConfigType::of::<Ppo>().defaults().unwrap().to_string(), DEFAULT_PPO);
 }
 
 #[test]
@@ -420,6 +419,7 @@ fn without_a_type_the_tables_are_the_configuration() {
     assert!(!ConfigType::none().is_typed());
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn a_fault_moves_under_the_place_of_its_configuration() {
     let fault = ConfigFault::new("lr", "no").under("algorithm_configs.ippo");
