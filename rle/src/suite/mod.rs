@@ -216,9 +216,8 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
             }
         }
         if !directory.is_dir() {
-            let problem = "is a file; --export-dir must name a directory or a new path";
             let file = directory.ancestors().find(|ancestor| ancestor.is_file());
-            return Err(Error::file(file.unwrap_or(directory), problem));
+            return Err(Error::file(file.unwrap_or(directory), plan::NO_DIRECTORY));
         }
     }
     Ok(())

@@ -258,6 +258,12 @@ impl<'a> Work<'a> {
             }
             format!("failed: {}", failure.message)
         })?;
+        if directory.join(VALUE_FILE).symlink_metadata().is_ok() {
+            return Err(format!(
+                "failed: it wrote a file {VALUE_FILE}, which is the framework's own; give it \
+                 another name"
+            ));
+        }
         let prepared = Prepared {
             schema_version: SCHEMA_VERSION,
             function: self.prepare.name.clone(),
