@@ -43,8 +43,8 @@ pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error>
 fn listed(spec: &AlgorithmSpec) -> Result<ListedAlgorithm<'_>, Error> {
     let config = match &spec.config {
         ConfigSource::Typed(config_type) => config_type
-            .resolve(&Value::object(), &[])
-            .map_err(|fault| Error::usage(format!("algorithm {}: {fault}", spec.described())))?,
+            .defaults()
+            .map_err(|error| Error::usage(format!("algorithm {}: {error}", spec.described())))?,
         ConfigSource::Untyped(value) => value.clone(),
     };
     Ok(ListedAlgorithm {

@@ -107,6 +107,15 @@ impl ConfigType {
     pub fn is_typed(&self) -> bool {
         self.hooks.is_some()
     }
+
+    /// The serialised default of the type; an empty object where there is no type.
+    #[cfg(feature = "cli")]
+    pub(crate) fn defaults(&self) -> Result<Value, ValueError> {
+        match self.hooks {
+            Some(hooks) => (hooks.defaults)().map(|snapshot| snapshot.value),
+            None => Ok(Value::object()),
+        }
+    }
 }
 
 impl fmt::Debug for ConfigType {
