@@ -62,9 +62,7 @@ fn assign_with(
     if let Some(path) = config_file {
         file::apply(&mut layers, path.as_ref())?;
     }
-    let settings = SETTINGS.iter().filter(|setting| setting.kind != Kind::Switch);
-    let keys = settings.map(|setting| setting.key).filter(|key| *key != "config");
-    for key in keys.chain(layers.flags()) {
+    for key in variable_keys().chain(layers.flags()) {
         if let Some((name, text)) = variable(key)? {
             layers.assign_text(key, text, &name)?;
         }
@@ -96,6 +94,15 @@ fn variable(
             Err(Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display())))
         }
     }
+}
+
+/// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
+/// and `RLE_HELP` ask for nothing.
+fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
+    SETTINGS
+        .iter()
+        .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
+        .map(|setting| setting.key)
 }
 
 /// The configuration while layers are applied to it.
@@ -351,6 +358,15 @@ pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_and_version_are_no_variables() {
+        let keys: Vec<_> = variable_keys().collect();
+        assert!(keys.contains(&"num_runs") && keys.contains(&"format"), "{keys:?}");
+        for switch in ["help", "version"] {
+            assert!(!keys.contains(&switch), "{keys:?}");
+        }
+    }
 
     #[test]
     fn paths_may_quote_segments_that_hold_dots() {

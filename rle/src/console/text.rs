@@ -43,7 +43,7 @@ fn is_unshowable(character: char) -> bool {
 /// take none, East Asian wide characters and emoji two.
 #[cfg(feature = "cli")]
 pub(crate) fn display_width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }
 
 #[cfg(feature = "cli")]

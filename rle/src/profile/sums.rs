@@ -69,6 +69,7 @@ impl Sums {
 
     /// Adds one call. Only ever called by the thread that these sums belong to, hence plain loads
     /// and stores.
+    #[inline]
     pub(super) fn record(&self, nanos: u64, lap: u64) {
         const MINE: Ordering = Ordering::Relaxed;
         let sequence = self.sequence.load(MINE);
