@@ -1,6 +1,6 @@
 //! What goes to stdout: tables and JSON. Errors go to stderr.
 
-use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -50,18 +50,6 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
 pub(super) fn error(message: &str) {
     // There is nowhere left to say that stderr is closed.
     let _ = writeln!(io::stderr(), "error: {message}");
-}
-
-/// An error and its causes in one line.
-pub(super) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Result<(), Error> {
@@ -137,7 +125,8 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
     let mut line = format!("{} done, {} reused", count("done"), count("reused"));
     for outcome in ["failed", "busy"] {
         if count(outcome) > 0 {
-            line.push_str(&format!(", {} {outcome}", count(outcome)));
+            write!(line, ", {} {outcome}", count(outcome))
+                .expect("writing to a string does not fail");
         }
     }
     out(&format!("{}{line}; records in {}\n", table.render(stdout_width()), export_dir.display()))

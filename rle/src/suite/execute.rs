@@ -61,11 +61,15 @@ impl Executor<'_> {
         let log = self.open_log(slot);
         set_slot_log(Some(&log));
         let outcome = self.run_locked(slot, again, &log);
+        // Written by ourselves: a program of the user's may listen to no log line at all.
         if let SlotOutcome::Failed { message } = &outcome {
-            tracing::error!("{} failed: {message}", slot.id);
+            log.line(format_args!("ERROR {} failed: {message}", slot.id));
         }
         self.console.slot_finished(&self.plan.label(slot), shown(&outcome));
         set_slot_log(None);
+        if let SlotOutcome::Failed { message } = &outcome {
+            tracing::error!("{} failed: {message}", slot.id);
+        }
         drop(lock);
         outcome
     }
@@ -280,9 +284,16 @@ impl Executor<'_> {
         }
         let mut tracked = BTreeMap::new();
         for (label, path) in paths {
-            let identity = artifact::hash_path(path).map_err(|error| error.to_string())?;
             let stored = artifact::relative_to_export(export_dir, path)
                 .map_err(|error| error.to_string())?;
+            if artifact::is_common_ground(export_dir, &stored) {
+                return Err(format!(
+                    "output `{label}` ({}) holds what belongs to the framework or to several runs; \
+                     track only what this run wrote, such as ctx.artifact_path(..)",
+                    path.display()
+                ));
+            }
+            let identity = artifact::hash_path(path).map_err(|error| error.to_string())?;
             let place = TrackedPath {
                 path: stored,
                 kind: identity.kind,

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub use config::{IntoSuiteConfig, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
+#[cfg(feature = "cli")]
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
 
 use crate::Error;
@@ -129,6 +130,7 @@ impl Start {
         SuitePlan { slots }
     }
 
+    #[cfg(feature = "cli")]
     pub(crate) fn export_dir(&self) -> &Path {
         &self.plan.facts.export_dir
     }
@@ -214,9 +216,8 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
             }
         }
         if !directory.is_dir() {
-            let problem = "is a file; --export-dir must name a directory or a new path";
             let file = directory.ancestors().find(|ancestor| ancestor.is_file());
-            return Err(Error::file(file.unwrap_or(directory), problem));
+            return Err(Error::file(file.unwrap_or(directory), plan::NO_DIRECTORY));
         }
     }
     Ok(())
