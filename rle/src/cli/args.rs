@@ -222,7 +222,8 @@ fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
                 .value_name(option.value_name)
                 .help(option.help.clone())
                 .help_heading(option.heading)
-                .action(action),
+                .action(action)
+                .num_args(if option.kind == Kind::Bool { 0..=1 } else { 1..=1 }),
         );
     }
     clap

@@ -12,6 +12,8 @@ use crate::console::{Table, duration_text, stdout_width};
 use crate::resume::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 
+const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
+
 /// How results are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -55,6 +57,9 @@ pub(super) fn error(message: &str) {
 pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Result<(), Error> {
     if format == Format::Json {
         return json(plan);
+    }
+    if plan.slots.is_empty() {
+        return out(NO_SLOT);
     }
     let mut table = Table::new(["slot", "action", "why"]);
     for slot in &plan.slots {
@@ -109,6 +114,9 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
         .collect();
     if format == Format::Json {
         return json(&Reported { slots });
+    }
+    if slots.is_empty() {
+        return out(NO_SLOT);
     }
     let mut table = Table::new(["slot", "outcome", "time", ""]).align_right(2);
     for slot in &slots {

@@ -50,17 +50,16 @@ struct Finished {
 
 impl Executor<'_> {
     /// Computes a slot unless another process holds it or its record answers the request.
-    /// `again` is a second look at a slot that was busy.
-    pub(crate) fn run(&mut self, slot: &PlannedSlot, again: bool) -> SlotOutcome {
+    pub(crate) fn run(&mut self, slot: &PlannedSlot) -> SlotOutcome {
         let lock = record::lock_path(&self.plan.facts.export_dir, &slot.id);
         let lock = match FileLock::try_acquire(&lock, SLOT_PATIENCE) {
             Ok(Some(lock)) => lock,
-            Ok(None) => return SlotOutcome::Busy,
+            Ok(None) => return self.held_by_another(slot),
             Err(error) => return SlotOutcome::Failed { message: error.to_string() },
         };
         let log = self.open_log(slot);
         set_slot_log(Some(&log));
-        let outcome = self.run_locked(slot, again, &log);
+        let outcome = self.run_locked(slot, &log);
         // Written by ourselves: a program of the user's may listen to no log line at all.
         if let SlotOutcome::Failed { message } = &outcome {
             log.line(format_args!("ERROR {} failed: {message}", slot.id));
@@ -74,13 +73,21 @@ impl Executor<'_> {
         outcome
     }
 
+    /// Its holder may have completed it already and be on its way out.
+    fn held_by_another(&self, slot: &PlannedSlot) -> SlotOutcome {
+        match self.plan.inspect(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => SlotOutcome::Reused,
+            _ => SlotOutcome::Busy,
+        }
+    }
+
     fn open_log(&self, slot: &PlannedSlot) -> SlotLog {
         let logs = self.plan.facts.export_dir.join("_logs");
         SlotLog::open(logs.join(format!("{}.log", slot.id.file_stem())))
     }
 
-    fn run_locked(&mut self, slot: &PlannedSlot, again: bool, log: &SlotLog) -> SlotOutcome {
-        match self.clear_the_way(slot, again) {
+    fn run_locked(&mut self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
+        match self.clear_the_way(slot) {
             Ok(None) => SlotOutcome::Reused,
             Ok(Some(attempts)) => self
                 .compute(slot, attempts, log)
@@ -91,15 +98,10 @@ impl Executor<'_> {
 
     /// Under the lock: decides again, moves aside what must not be overwritten, and returns the
     /// earlier attempts at the same request; none where the record is reused after all.
-    fn clear_the_way(
-        &self,
-        slot: &PlannedSlot,
-        again: bool,
-    ) -> Result<Option<Vec<Attempt>>, Error> {
+    fn clear_the_way(&self, slot: &PlannedSlot) -> Result<Option<Vec<Attempt>>, Error> {
         let export_dir = &self.plan.facts.export_dir;
         supersede::recover(export_dir, &slot.id)?;
-        let decision =
-            if again { self.plan.decide_again(slot)? } else { self.plan.decide(slot)? };
+        let decision = self.plan.decide(slot)?;
         if decision.action == SlotAction::Reuse {
             return Ok(None);
         }

@@ -154,7 +154,7 @@ impl Start {
         for (slot, decision) in self.plan.slots.iter().zip(&self.decisions) {
             let outcome = match decision.action {
                 SlotAction::Reuse => SlotOutcome::Reused,
-                SlotAction::Run | SlotAction::Busy => executor.run(slot, false),
+                SlotAction::Run | SlotAction::Busy => executor.run(slot),
             };
             if outcome == SlotOutcome::Busy {
                 tracing::info!(
@@ -166,7 +166,7 @@ impl Start {
         }
         for (slot, outcome) in self.plan.slots.iter().zip(&mut outcomes) {
             if *outcome == SlotOutcome::Busy {
-                *outcome = executor.run(slot, true);
+                *outcome = executor.run(slot);
                 if *outcome == SlotOutcome::Busy {
                     console.slot_finished(&self.plan.label(slot), console::SlotOutcome::Busy);
                 }

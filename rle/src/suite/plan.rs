@@ -12,7 +12,7 @@ use crate::provenance::{self, CaptureRequest, Provenance};
 use crate::record::{self, RecordState, RecordedRequirement};
 use crate::registry;
 use crate::request::{Identity, IdentityParts};
-use crate::resume::{self, ComparedRequest, Decision, Policy};
+use crate::resume::{self, ComparedRequest, Decision, Policy, SlotAction};
 use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
@@ -119,16 +119,7 @@ impl Plan {
     /// # Errors
     /// When its record may be neither used nor replaced, naming the file and the way out.
     pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
-        self.decide_with(slot, slot.policy)
-    }
-
-    /// Like [`decide`](Self::decide) for a slot that this start already computed: `--rerun` and
-    /// `--resume-completed-runs false` have had their effect.
-    pub(crate) fn decide_again(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
-        self.decide_with(slot, Policy { resume: true, rerun: false })
-    }
-
-    fn decide_with(&self, slot: &PlannedSlot, policy: Policy) -> Result<Decision, Error> {
+        let policy = slot.policy;
         let state = record::read_state(&self.facts.export_dir, &slot.id)?;
         let path = || record::record_path(&self.facts.export_dir, &slot.id);
         match &state {
@@ -150,10 +141,14 @@ impl Plan {
     /// is busy.
     pub(crate) fn inspect(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
         let lock = record::lock_path(&self.facts.export_dir, &slot.id);
-        if FileLock::is_held(&lock)? {
-            return Ok(Decision::busy());
+        if !FileLock::is_held(&lock)? {
+            return self.decide(slot);
         }
-        self.decide(slot)
+        // Whoever holds the slot may be about to write it: what cannot be read is theirs to mend.
+        match self.decide(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => Ok(decision),
+            _ => Ok(Decision::busy()),
+        }
     }
 
     /// `IPPO run 1`.
