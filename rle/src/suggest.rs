@@ -1,7 +1,7 @@
-//! Near matches for misspelt names.
+//! Near matches for misspelt names: what the whole crate means by "near".
 
 /// How alike two names must be, from 0 to 1, to be offered for each other.
-const ALIKE: f64 = 0.7;
+const ALIKE: f64 = 0.75;
 
 /// The known name nearest to `name`, if any is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -25,7 +25,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         let value = convert(value);
         match key.as_str() {
             "env_config" => {
-                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?)
+                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?);
             }
             "common_config" => merge_common(layers, as_table(path, &key, value)?),
             "algorithm_configs" => {
@@ -40,7 +40,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                 }
             }
             key if layers.roots().contains(&key) => {
-                layers.assign(key, Raw::Value(value), &format!("{origin}: {key}"))?;
+                layers.assign(key, &Raw::Value(value), &format!("{origin}: {key}"))?;
             }
             key => return Err(problem(unknown_key(layers, key))),
         }
