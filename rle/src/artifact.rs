@@ -309,3 +309,8 @@ fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Whether the directory is missing or holds nothing.
+pub(crate) fn is_empty_dir(path: &Path) -> bool {
+    fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
+}

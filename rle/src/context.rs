@@ -10,9 +10,12 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::artifact;
+use crate::checkpoint::Checkpoint;
 use crate::progress::Progress;
+use crate::run_result::RunResult;
 use crate::seeds::Seeds;
 use crate::slot::SlotId;
+use crate::stop::Stop;
 use crate::value::Value;
 
 pub use test_run::TestRun;
@@ -71,6 +74,8 @@ struct RunState {
     required: BTreeMap<String, PathBuf>,
     progress: Progress,
     timings: TimingSheet,
+    checkpoint: Checkpoint,
+    stop: Stop,
 }
 
 /// One seeded run as its algorithm sees it. Cheap to clone, shareable across threads.
@@ -87,11 +92,24 @@ pub(crate) struct RunParts {
     pub(crate) prepared: Option<Value>,
     pub(crate) required: BTreeMap<String, PathBuf>,
     pub(crate) progress: Progress,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) stop: Stop,
 }
 
 impl RunContext {
     pub(crate) fn from_parts(parts: RunParts) -> Self {
-        let RunParts { suite, name, slot, seeds, config, prepared, required, progress } = parts;
+        let RunParts {
+            suite,
+            name,
+            slot,
+            seeds,
+            config,
+            prepared,
+            required,
+            progress,
+            checkpoint,
+            stop,
+        } = parts;
         let timings = TimingSheet::default();
         Self(Arc::new(RunState {
             suite,
@@ -103,6 +121,8 @@ impl RunContext {
             required,
             progress,
             timings,
+            checkpoint,
+            stop,
         }))
     }
 
@@ -269,6 +289,28 @@ impl RunContext {
     #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.0.progress
+    }
+
+    /// This run's checkpoints.
+    #[must_use]
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.0.checkpoint
+    }
+
+    /// Whether the run shall stop: a signal came, or the time of `--stop-after` or `--timeout`
+    /// is over. Cheap; ask it often, then save a checkpoint and return
+    /// [`interrupted`](Self::interrupted).
+    ///
+    /// An algorithm that never asks is ended with the process by the first signal.
+    #[must_use]
+    pub fn should_stop(&self) -> bool {
+        self.0.stop.poll()
+    }
+
+    /// The result of a run that stopped on request: `return Ok(ctx.interrupted())`. Its record
+    /// says `interrupted`, and the next start goes on from its checkpoint.
+    pub fn interrupted(&self) -> RunResult {
+        RunResult { interrupted: true, ..RunResult::default() }
     }
 
     /// Adds a duration in seconds to this run's timings, as an entry under a label of its own.

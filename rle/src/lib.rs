@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod archive;
 mod artifact;
 mod canonical;
+mod checkpoint;
 #[cfg(feature = "cli")]
 mod cli;
 mod console;
@@ -27,22 +29,23 @@ mod run_result;
 mod seeds;
 mod slot;
 mod stage;
+mod stop;
 mod storage;
 mod stub;
 mod suggest;
 mod suite;
-mod supersede;
 mod timings;
 mod typed;
 pub mod value;
 
 pub use algorithm::AlgorithmSpec;
 pub use artifact::PathKind;
+pub use checkpoint::{Checkpoint, Latest};
 pub use context::{PrepareContext, RunContext, TestRun};
 pub use error::Error;
 pub use progress::Progress;
 pub use record::{
-    Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement, RequestTag,
+    Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement, RequestTag,
     RunRecord, RunStatus, TrackedPath, load_records,
 };
 pub use resume::{Reason, SlotAction};

@@ -113,6 +113,22 @@ pub struct Attempt {
     pub outcome: String,
     /// Sequence number of the checkpoint that it went on from.
     pub resumed_from: Option<u64>,
+    /// Its own run time in seconds; none where it was killed.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+}
+
+/// A deliberate reuse across a named difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The path given with `--accept`.
+    pub path: String,
+    /// The fields that differed.
+    pub differences: Vec<String>,
+    /// Hash of the request that the record answers from then on too.
+    pub request_hash: String,
+    /// RFC 3339, UTC.
+    pub accepted_at: String,
 }
 
 /// Everything of a record but its metrics and episodes.
@@ -148,10 +164,13 @@ pub struct RecordHead {
     pub started_at: String,
     /// RFC 3339, UTC; none while it runs.
     pub finished_at: Option<String>,
-    /// Duration of the run in seconds, by a monotonic clock.
+    /// Duration of the run in seconds, by a monotonic clock, over all attempts that led to it.
     pub seconds: Option<f64>,
     /// Every start of the slot for this request.
     pub attempts: Vec<Attempt>,
+    /// Differences to a later request across which the record was deliberately reused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<Accepted>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

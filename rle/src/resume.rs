@@ -25,6 +25,8 @@ pub enum SlotAction {
     Reuse,
     /// It is computed.
     Run,
+    /// It is computed on from its checkpoint.
+    Resume,
     /// Another process holds it.
     Busy,
 }
@@ -55,24 +57,46 @@ pub(crate) struct Decision {
     pub(crate) reasons: Vec<Reason>,
     /// Whether the record that stands there must be moved aside before the slot runs.
     pub(crate) set_aside: bool,
+    /// Differences across which the record is reused because the caller accepts them.
+    pub(crate) accepted: Vec<Reason>,
 }
 
 impl Decision {
+    fn new(action: SlotAction, reasons: Vec<Reason>, set_aside: bool) -> Self {
+        Self { action, reasons, set_aside, accepted: Vec::new() }
+    }
+
     fn run(reasons: Vec<Reason>, set_aside: bool) -> Self {
-        Self { action: SlotAction::Run, reasons, set_aside }
+        Self::new(SlotAction::Run, reasons, set_aside)
     }
 
     pub(crate) fn busy() -> Self {
         let text = "another process holds this slot";
-        Self { action: SlotAction::Busy, reasons: vec![Reason::plain(text)], set_aside: false }
+        Self::new(SlotAction::Busy, vec![Reason::plain(text)], false)
+    }
+
+    /// The slot goes on from a checkpoint.
+    pub(crate) fn resume_from(mut self, text: String) -> Self {
+        self.action = SlotAction::Resume;
+        self.reasons.push(Reason::plain(text));
+        self
+    }
+
+    /// What stands there is moved aside, for one more reason.
+    pub(crate) fn with_set_aside(mut self, text: String) -> Self {
+        self.set_aside = true;
+        self.reasons.push(Reason::plain(text));
+        self
     }
 }
 
 /// What the suite asks of every decision.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Policy {
+pub(crate) struct Policy<'a> {
     pub(crate) resume: bool,
     pub(crate) rerun: bool,
+    /// Key paths whose differences do not matter.
+    pub(crate) accept: &'a [String],
 }
 
 /// The request that a record is held against.
@@ -88,7 +112,7 @@ pub(crate) fn decide(
     slot: &SlotId,
     state: &RecordState,
     request: ComparedRequest<'_>,
-    policy: Policy,
+    policy: Policy<'_>,
 ) -> Decision {
     let head = match state {
         RecordState::Missing | RecordState::Newer(_) => {
@@ -114,14 +138,25 @@ pub(crate) fn decide(
         let text = "reuse is turned off (--resume-completed-runs false)";
         return Decision::run(vec![Reason::plain(text)], true);
     }
-    let mut reasons = request_reasons(head, &request);
+    let (accepted, mut reasons): (Vec<Reason>, Vec<Reason>) =
+        request_reasons(head, &request).into_iter().partition(|reason| is_accepted(reason, policy));
     if reasons.is_empty() {
         reasons = output_reasons(export_dir, head);
     }
     if reasons.is_empty() {
-        return Decision { action: SlotAction::Reuse, reasons, set_aside: false };
+        return Decision { accepted, ..Decision::new(SlotAction::Reuse, reasons, false) };
     }
+    reasons.splice(0..0, accepted);
     Decision::run(reasons, true)
+}
+
+/// Whether the caller named the field that differs, or a table that holds it.
+fn is_accepted(reason: &Reason, policy: Policy<'_>) -> bool {
+    let Some(path) = &reason.path else { return false };
+    policy.accept.iter().any(|accepted| {
+        path.strip_prefix(accepted.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    })
 }
 
 fn unfinished(head: &RecordHead) -> Option<Reason> {
@@ -152,20 +187,22 @@ fn request_reasons(head: &RecordHead, request: &ComparedRequest<'_>) -> Vec<Reas
         Ok(recorded) => recorded,
         Err(error) => return vec![Reason::plain(format!("its request cannot be read: {error}"))],
     };
-    let mut reasons: Vec<Reason> = differences(recorded.value(), request.identity.value())
-        .into_iter()
-        .map(|difference| describe(head, request, difference))
-        .collect();
-    if reasons.is_empty() && head.request.hash != request.identity.hash() {
-        reasons.push(Reason {
+    if recorded.hash() != head.request.hash {
+        return vec![Reason {
             path: Some("request.hash".to_owned()),
             old: Some(Value::from(head.request.hash.as_str())),
-            new: Some(Value::from(request.identity.hash())),
+            new: Some(Value::from(recorded.hash())),
             text: "request.hash does not belong to the record's own fields: it was edited"
                 .to_owned(),
-        });
+        }];
     }
-    reasons
+    if head.accepted.iter().any(|accepted| accepted.request_hash == request.identity.hash()) {
+        return Vec::new();
+    }
+    differences(recorded.value(), request.identity.value())
+        .into_iter()
+        .map(|difference| describe(head, request, difference))
+        .collect()
 }
 
 fn describe(head: &RecordHead, request: &ComparedRequest<'_>, difference: Difference) -> Reason {

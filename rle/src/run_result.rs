@@ -46,6 +46,8 @@ pub struct RunResult {
     pub(crate) artifact_paths: BTreeMap<String, PathBuf>,
     pub(crate) checkpoint: Option<Value>,
     pub(crate) faults: Vec<String>,
+    /// The run was stopped on request and can go on from its checkpoint.
+    pub(crate) interrupted: bool,
 }
 
 impl RunResult {

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -28,13 +28,28 @@ const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2];
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     requested: AtomicBool,
     polled: AtomicBool,
+    /// The run's own deadline, in nanoseconds since `base`.
+    run_deadline: AtomicU64,
+    base: Instant,
     why: Mutex<Option<String>>,
     running: Mutex<Option<Running>>,
-    ended: Condvar,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            requested: AtomicBool::new(false),
+            polled: AtomicBool::new(false),
+            run_deadline: AtomicU64::new(u64::MAX),
+            base: Instant::now(),
+            why: Mutex::default(),
+            running: Mutex::default(),
+        }
+    }
 }
 
 /// The run that is under way, as its record would be written were it interrupted now.
@@ -58,7 +73,13 @@ impl Stop {
         if !self.0.polled.load(Ordering::Relaxed) {
             self.0.polled.store(true, Ordering::Relaxed);
         }
-        self.is_requested()
+        self.is_requested() || self.run_is_over()
+    }
+
+    /// Whether the run that is under way had a deadline and is past it.
+    pub(crate) fn run_is_over(&self) -> bool {
+        let deadline = self.0.run_deadline.load(Ordering::Relaxed);
+        deadline != u64::MAX && self.0.base.elapsed().as_nanos() > u128::from(deadline)
     }
 
     /// Why a stop was requested.
@@ -94,8 +115,11 @@ impl Stop {
     }
 
     /// From here to [`finish_run`](Self::finish_run) a run is under way.
-    pub(crate) fn begin_run(&self, running: Running) {
+    pub(crate) fn begin_run(&self, running: Running, timeout: Option<Duration>) {
         self.0.polled.store(false, Ordering::Relaxed);
+        let deadline = timeout.map(|timeout| (self.0.base.elapsed() + timeout).as_nanos());
+        let deadline = deadline.and_then(|deadline| u64::try_from(deadline).ok());
+        self.0.run_deadline.store(deadline.unwrap_or(u64::MAX), Ordering::Relaxed);
         *lock(&self.0.running) = Some(running);
         if self.is_requested() {
             // The request came before the run could be seen.
@@ -106,6 +130,7 @@ impl Stop {
     /// The run's own thread goes on to write its record.
     pub(crate) fn finish_run(&self) {
         *lock(&self.0.running) = None;
+        self.0.run_deadline.store(u64::MAX, Ordering::Relaxed);
     }
 }
 

@@ -112,7 +112,11 @@ fn record(
     let name = format!("{}.json", slot.file_stem());
     let path = record::record_path(export_dir, slot);
     let copy = transfer.directory().join(&name);
-    let Ok(mut whole) = record::read_whole(&path) else {
+    let own = |head: &RecordHead| {
+        head.algorithm.slug == slot.slug().as_str() && head.run_idx == slot.run_idx()
+    };
+    // A record of another slot names that slot's files, which are not ours to move.
+    let Some(mut whole) = record::read_whole(&path).ok().filter(|whole| own(&whole.head)) else {
         let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
         return write_atomically(&copy, |writer| writer.write_all(&bytes));
     };

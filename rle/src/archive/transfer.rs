@@ -119,6 +119,9 @@ impl<'a> Transfer<'a> {
 
     /// Gives up: what was gathered is thrown away.
     pub(super) fn abandon(self) {
+        if failpoint().is_err() {
+            return;
+        }
         // Recovery of the next start does it where this cannot.
         let _ = fs::remove_dir_all(&self.partial);
     }

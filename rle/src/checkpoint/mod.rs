@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ use crate::storage::write_atomically;
 use crate::value::Value;
 
 pub(crate) use format::{Manifest, StageSum};
-pub(crate) use store::{Found, check_all, directory, find};
+pub(crate) use store::{Found, check_all, directory, find, newer_problem};
 
 use store::Store;
 
@@ -187,6 +187,12 @@ impl Checkpoint {
                  them on with --checkpoint-enabled",
             ));
         }
+        if name.as_ref() == store::MANIFEST {
+            return Err(Error::usage(format!(
+                "a payload cannot be named `{}`: the checkpoint's own description is",
+                store::MANIFEST
+            )));
+        }
         let generation = self.store().open_generation()?;
         artifact::contained_path(&generation, name.as_ref())
     }
@@ -259,9 +265,4 @@ impl fmt::Debug for Checkpoint {
             .field("latest", &self.0.latest)
             .finish_non_exhaustive()
     }
-}
-
-/// Whether a path is where this module keeps a slot's checkpoints.
-pub(crate) fn is_empty(path: &Path) -> bool {
-    crate::supersede::is_empty_dir(path)
 }

@@ -16,7 +16,7 @@ use crate::value::Value;
 use super::Latest;
 use super::format::{Manifest, Payload, SCHEMA_VERSION, StageSum};
 
-const MANIFEST: &str = "manifest.json";
+pub(super) const MANIFEST: &str = "manifest.json";
 const GENERATION: &str = "generation_";
 
 /// How many generations stay: the newest, and one to fall back on.

@@ -5,10 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{RunContext, RunParts, SuiteFacts};
+use crate::checkpoint::{self, Checkpoint};
 use crate::progress::Progress;
 use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
+use crate::stop::Stop;
 use crate::value::Value;
+
+/// In place of a request's hash: all contexts for tests are of one request.
+const TEST_REQUEST: &str = "test";
 
 /// Builds a [`RunContext`] for a unit test: see [`RunContext::for_test`].
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub struct TestRun {
     config: Value,
     prepared: Option<Value>,
     required: BTreeMap<String, PathBuf>,
+    checkpoints: bool,
+    stopping: bool,
 }
 
 impl TestRun {
@@ -41,6 +48,8 @@ impl TestRun {
             config: Value::object(),
             prepared: None,
             required: BTreeMap::new(),
+            checkpoints: false,
+            stopping: false,
         }
     }
 
@@ -116,6 +125,19 @@ impl TestRun {
         self
     }
 
+    /// Whether checkpoints are saved below the export directory (they are not), and offered to
+    /// the next context of the same directory.
+    pub fn checkpoints(mut self, checkpoints: bool) -> Self {
+        self.checkpoints = checkpoints;
+        self
+    }
+
+    /// Whether [`should_stop`](RunContext::should_stop) is true from the start (it is not).
+    pub fn stopping(mut self, stopping: bool) -> Self {
+        self.stopping = stopping;
+        self
+    }
+
     /// The context.
     ///
     /// # Panics
@@ -127,6 +149,25 @@ impl TestRun {
         let seeds = Seeds::of_run(self.base_seed, self.run_idx, None)
             .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
         let export_dir = std::path::absolute(&self.export_dir).unwrap_or(self.export_dir);
+        let slot = SlotId::new(slug, self.run_idx);
+        let latest = match checkpoint::find(&export_dir, &slot, TEST_REQUEST) {
+            Ok(checkpoint::Found::Latest { latest, .. }) if self.checkpoints => Some(latest),
+            _ => None,
+        };
+        let checkpoint = Checkpoint::new(checkpoint::Setup {
+            export_dir: export_dir.clone(),
+            slot: slot.clone(),
+            request_hash: TEST_REQUEST.to_owned(),
+            enabled: self.checkpoints,
+            attempt: 1,
+            latest,
+            seconds_before: 0.0,
+        });
+        let stop = Stop::default();
+        if self.stopping {
+            let _ = stop.poll();
+            stop.request("the test asks for it");
+        }
         RunContext::from_parts(RunParts {
             suite: Arc::new(SuiteFacts {
                 env_name: self.env_name,
@@ -136,12 +177,14 @@ impl TestRun {
                 num_runs: self.num_runs.max(self.run_idx.saturating_add(1)),
             }),
             name: self.name,
-            slot: SlotId::new(slug, self.run_idx),
+            slot,
             seeds,
             config: self.config,
             prepared: self.prepared,
             required: self.required,
             progress: Progress::default(),
+            checkpoint,
+            stop,
         })
     }
 }

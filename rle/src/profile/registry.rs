@@ -77,6 +77,15 @@ pub(crate) fn begin_run() -> RunTimer {
 }
 
 impl RunTimer {
+    /// The sums so far: stages that were called, sorted by name.
+    pub(crate) fn totals(&self) -> Vec<StageTotal> {
+        let mut registry = lock();
+        registry.end_lap();
+        let run = registry.runs.iter().find(|run| run.id == self.id);
+        let totals = run.map_or(Vec::new(), |run| run.totals.clone());
+        registry.named(totals)
+    }
+
     /// Ends the run: its stages that were called, sorted by name.
     pub(crate) fn finish(self) -> Vec<StageTotal> {
         let mut registry = lock();

@@ -3,9 +3,13 @@
 //! Knows nothing of what the files hold.
 
 mod atomic;
+mod failpoint;
 mod lock;
 
 pub(crate) use atomic::{sweep_leftovers, sync_directory, write_atomically, write_json_atomically};
+#[cfg(test)]
+pub(crate) use failpoint::dying_after;
+pub(crate) use failpoint::failpoint;
 pub(crate) use lock::FileLock;
 
 #[cfg(test)]

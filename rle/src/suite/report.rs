@@ -1,12 +1,13 @@
 //! What became of every slot of a start.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::resume::{Reason, SlotAction};
 use crate::slot::SlotId;
 
 /// What became of one slot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SlotOutcome {
     /// Its record answered the request.
@@ -21,6 +22,10 @@ pub enum SlotOutcome {
         /// The error and its causes, or the panic's message.
         message: String,
     },
+    /// It was stopped on request; the next start goes on with it.
+    Interrupted,
+    /// It was not begun: a stop was requested, or another slot failed with `--fail-fast`.
+    NotRun,
     /// Another process holds it and has not completed it.
     Busy,
 }
@@ -41,14 +46,18 @@ pub struct SlotReport {
 pub struct SuiteReport {
     /// The slots.
     pub slots: Vec<SlotReport>,
+    /// Whether the start was stopped on request, or a run returned as interrupted.
+    pub stopped: bool,
 }
 
 impl SuiteReport {
-    /// The exit status that the generated program ends with: 1 when a slot failed, 4 when
-    /// another process holds one that is not complete, else 0.
+    /// The exit status that the generated program ends with: 3 when it was stopped and can go
+    /// on, 1 when a slot failed, 4 when another process holds one that is not complete, else 0.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
-        if self.slots.iter().any(|slot| matches!(slot.outcome, SlotOutcome::Failed { .. })) {
+        if self.stopped {
+            3
+        } else if self.slots.iter().any(|slot| matches!(slot.outcome, SlotOutcome::Failed { .. })) {
             1
         } else if self.slots.iter().any(|slot| slot.outcome == SlotOutcome::Busy) {
             4
