@@ -12,7 +12,7 @@ use crate::Error;
 use crate::artifact;
 use crate::record::{self, RecordHead};
 use crate::slot::SlotId;
-use crate::storage::{sync_directory, write_atomically};
+use crate::storage::{sweep_leftovers, sync_directory, write_atomically};
 
 const PARTIAL: &str = ".partial";
 
@@ -114,6 +114,7 @@ impl Move<'_> {
         } else {
             self.move_run_directory()?;
         }
+        sweep_leftovers(&self.partial)?;
         fs::rename(&self.partial, &done)
             .map_err(|error| Error::io("rename", &self.partial, error))?;
         sync_directory(&superseded_dir(self.export_dir))?;
@@ -248,8 +249,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ours = slot("ippo", 1);
         let partials = [claim(dir.path(), &ours).unwrap(), claim(dir.path(), &ours).unwrap()];
+        fs::write(partials[0].join(".ippo_1.json.1-0-0.rle-tmp"), "{").unwrap();
         recover(dir.path(), &ours).unwrap();
         assert!(partials.iter().all(|partial| !partial.exists() && done_path(partial).is_dir()));
+        assert!(is_empty_dir(&done_path(&partials[0])), "what the kill left is swept");
     }
 
     #[test]
