@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::context::{PrepareContext, RunContext};
 use crate::run_result::RunResult;
 use crate::slot::Slug;
+use crate::suite::AlgorithmOverride;
 use crate::typed::ConfigType;
 use crate::value::Value;
 
@@ -96,6 +97,16 @@ pub struct AlgorithmSpec {
     pub(crate) type_id: Option<TypeId>,
     pub(crate) run: RunFn,
     pub(crate) faults: Vec<String>,
+    /// Set where this is an algorithm under another name.
+    pub(crate) variant: Option<VariantOf>,
+}
+
+/// What makes a variant of an algorithm.
+#[derive(Clone)]
+pub(crate) struct VariantOf {
+    /// The algorithm's slug.
+    pub(crate) algorithm: String,
+    pub(crate) change: AlgorithmOverride,
 }
 
 impl AlgorithmSpec {
@@ -138,6 +149,7 @@ impl AlgorithmSpec {
             type_id: None,
             run,
             faults: Vec::new(),
+            variant: None,
         }
     }
 

@@ -55,7 +55,7 @@ pub use slot::{SlotId, Slug};
 pub use stage::Stage;
 pub use stub::stub_algorithms;
 pub use suite::{
-    IntoSuiteConfig, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan, SuiteReport,
+    IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan, SuiteReport,
 };
 
 #[doc(hidden)]

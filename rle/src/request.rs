@@ -87,6 +87,20 @@ impl Identity {
         })
     }
 
+    /// Every field and table, as a dotted path.
+    pub(crate) fn key_paths(&self) -> Vec<String> {
+        fn visit(value: &Value, path: &str, paths: &mut Vec<String>) {
+            for (key, value) in value.as_object().into_iter().flatten() {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                visit(value, &path, paths);
+                paths.push(path);
+            }
+        }
+        let mut paths = Vec::new();
+        visit(&self.value, "", &mut paths);
+        paths
+    }
+
     pub(crate) fn value(&self) -> &Value {
         &self.value
     }

@@ -61,8 +61,12 @@ pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> 
 
 /// Whether a slot has anything that a new run must not meet.
 pub(crate) fn has_anything(export_dir: &Path, slot: &SlotId) -> bool {
-    record::record_path(export_dir, slot).symlink_metadata().is_ok()
-        || !artifact::is_empty_dir(&artifact::run_directory(export_dir, slot))
+    record::record_path(export_dir, slot).symlink_metadata().is_ok() || has_outputs(export_dir, slot)
+}
+
+/// Whether a slot has outputs or checkpoints of an earlier attempt.
+pub(crate) fn has_outputs(export_dir: &Path, slot: &SlotId) -> bool {
+    !artifact::is_empty_dir(&artifact::run_directory(export_dir, slot))
         || !artifact::is_empty_dir(&checkpoint::directory(export_dir, slot))
 }
 
@@ -77,8 +81,34 @@ pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathB
     }
     let stem = format!("{}_{}", slot.file_stem(), timestamp(SystemTime::now()));
     let transfer = Transfer::begin(export_dir, &superseded_dir(export_dir), &stem)?;
-    let gathered = gather::slot(&transfer, export_dir, slot, "");
+    let gathered = gather_slot(&transfer, export_dir, slot);
     finish(transfer, gathered).map(Some)
+}
+
+fn gather_slot(
+    transfer: &Transfer<'_>,
+    export_dir: &Path,
+    slot: &SlotId,
+) -> Result<Gathered, Error> {
+    let mut gathered = gather::slot(transfer, export_dir, slot, "")?;
+    move_timings(&mut gathered, transfer, export_dir, slot.slug(), &[slot.run_idx()])?;
+    Ok(gathered)
+}
+
+/// The runs' times go with them: what a new run does not write again must not stay as if it had.
+fn move_timings(
+    gathered: &mut Gathered,
+    transfer: &Transfer<'_>,
+    export_dir: &Path,
+    slug: &Slug,
+    run_indices: &[u32],
+) -> Result<(), Error> {
+    timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transfer.directory())?;
+    gathered.steps.push(Step::DropTimings {
+        slug: slug.to_string(),
+        run_indices: run_indices.to_vec(),
+    });
+    Ok(())
 }
 
 /// Moves the complete set of an algorithm below `runs/_archived_complete_runs`.
@@ -107,12 +137,7 @@ fn gather_set(
         let slot = SlotId::new(slug.clone(), run_idx);
         all.extend(gather::slot(transfer, export_dir, &slot, &format!("run_{run_idx}"))?);
     }
-    let algorithm_dir = export_dir.join(slug.as_str());
-    timings::copy_runs(&algorithm_dir, run_indices, transfer.directory())?;
-    all.steps.push(Step::DropTimings {
-        slug: slug.to_string(),
-        run_indices: run_indices.to_vec(),
-    });
+    move_timings(&mut all, transfer, export_dir, slug, run_indices)?;
     Ok(all)
 }
 

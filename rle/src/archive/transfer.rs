@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::artifact;
 use crate::storage::{FileLock, failpoint, sync_directory, write_json_atomically};
 use crate::timings;
 use crate::value::Value;
@@ -233,7 +234,14 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
         fs::create_dir_all(parent)
             .map_err(|error| Error::io("create the directory", parent, error))?;
     }
-    fs::rename(from, to).map_err(|error| Error::io("move", from, error))?;
+    match fs::rename(from, to) {
+        // A directory of the export tree may be a link to another disk.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            artifact::copy_tree(from, to)?;
+            remove(from)?;
+        }
+        renamed => renamed.map_err(|error| Error::io("move", from, error))?,
+    }
     for parent in [from.parent(), to.parent()].into_iter().flatten() {
         sync_directory(parent)?;
     }

@@ -133,8 +133,8 @@ fn generations(home: &Path) -> Result<Vec<u64>, Error> {
     let mut sequences = Vec::new();
     for entry in entries {
         let name = entry.map_err(|error| Error::io("list", home, error))?.file_name();
-        let sequence = name.to_str().and_then(|name| name.strip_prefix(GENERATION)?.parse().ok());
-        sequences.extend(sequence);
+        let sequence = name.to_str().and_then(|name| name.strip_prefix(GENERATION));
+        sequences.extend(sequence.and_then(|sequence| sequence.parse::<u64>().ok()));
     }
     sequences.sort_unstable_by(|a, b| b.cmp(a));
     Ok(sequences)

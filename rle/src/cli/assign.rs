@@ -2,6 +2,7 @@
 //! variables, `--set`, options.
 
 use std::env;
+use std::time::Duration;
 use std::ffi::OsString;
 
 use crate::Error;
@@ -10,7 +11,7 @@ use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
 use crate::suite::settings::{Kind, SETTINGS};
-use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
+use crate::suite::{AlgorithmOverride, ConfigChange, OnBusy, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
 
@@ -153,6 +154,17 @@ impl<'a> Layers<'a> {
             "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
             "just_vis" => self.config.just_vis = truth(raw, origin)?,
             "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
+            "restart_completed_runs" => self.config.restart_completed_runs = truth(&raw, origin)?,
+            "checkpoint_enabled" => self.config.checkpoint_enabled = truth(&raw, origin)?,
+            "resume_checkpoints" => self.config.resume_checkpoints = truth(&raw, origin)?,
+            "accept" => self.config.accept.extend(words(&raw, origin)?),
+            "jobs" => self.config.jobs = whole(&raw, origin, u64::from(u32::MAX))?,
+            "gpus_per_run" => self.config.gpus_per_run = whole(&raw, origin, u64::from(u32::MAX))?,
+            "fail_fast" => self.config.fail_fast = truth(&raw, origin)?,
+            "retries" => self.config.retries = whole(&raw, origin, u64::from(u32::MAX))?,
+            "timeout" => self.config.timeout = Some(duration(&raw, origin)?),
+            "stop_after" => self.config.stop_after = Some(duration(&raw, origin)?),
+            "on_busy" => self.config.on_busy = on_busy(&raw, origin)?,
             "rerun" => self.config.rerun.extend(words(raw, origin)?),
             flag => {
                 let on = truth(raw, origin)?;
@@ -335,6 +347,31 @@ fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
     }
     let unquoted = |word: &str| word.trim().trim_matches(['"', '\'']).to_owned();
     Ok(inner.split(',').map(unquoted).collect())
+}
+
+fn duration(raw: &Raw, origin: &str) -> Result<Duration, Error> {
+    let text = match raw {
+        Raw::Text(text) => text.clone(),
+        Raw::Value(value) => value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned),
+    };
+    humantime::parse_duration(&text).map_err(|_| {
+        Error::usage(format!(
+            "{origin}: `{text}` is no duration; give one with its unit, such as 90s, 15m or 2h 30m"
+        ))
+    })
+}
+
+fn on_busy(raw: &Raw, origin: &str) -> Result<OnBusy, Error> {
+    let text = match raw {
+        Raw::Text(text) => Some(text.as_str()),
+        Raw::Value(value) => value.as_str(),
+    };
+    match text {
+        Some("wait") => Ok(OnBusy::Wait),
+        Some("skip") => Ok(OnBusy::Skip),
+        Some("fail") => Ok(OnBusy::Fail),
+        _ => Err(Error::usage(format!("{origin}: {} is none of wait, skip, fail", shown(raw)))),
+    }
 }
 
 fn run_numbers(raw: &Raw, origin: &str) -> Result<Vec<u32>, Error> {

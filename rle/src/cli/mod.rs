@@ -15,7 +15,7 @@ use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
-use crate::suite::{Start, SuiteConfig, settings};
+use crate::suite::{Mode, Start, SuiteConfig, settings, workers};
 use args::{Command, Invocation, Parsed};
 use show::Format;
 
@@ -47,6 +47,11 @@ fn carry_out(
         Parsed::Command(invocation) => invocation,
         Parsed::Shown(status) => return Ok(status),
     };
+    if std::env::var_os(workers::WORKER_VARIABLE).is_some() {
+        // The body runs in workers too, for what it does besides; the request is the parent's.
+        let _ = suite();
+        return workers::main(&specs);
+    }
     let mut config = suite().map_err(|error| {
         Error::usage(format!("the suite's configuration: {}", chain_text(error.as_ref(), ": ")))
     })?;
@@ -79,9 +84,10 @@ fn run(
             "this program is built with panic = \"abort\": a panic in one slot ends them all"
         );
     }
+    let request = config.clone();
     let start = Start::new(config, false, specs)?;
     let export_dir = start.export_dir().to_owned();
-    let report = start.run(SuiteConsole::for_program())?;
+    let report = start.run(SuiteConsole::for_program(), Mode::Program(&request))?;
     show::report(&report, &export_dir, format)?;
     Ok(report.exit_status())
 }

@@ -66,6 +66,7 @@ pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Resul
         let action = match slot.action {
             SlotAction::Reuse => "reuse",
             SlotAction::Run => "run",
+            SlotAction::Resume => "resume",
             SlotAction::Busy => "busy",
         };
         let mut reasons = slot.reasons.iter().map(|reason| reason.text.as_str());
@@ -79,7 +80,7 @@ pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Resul
         "{}{} reused, {} to run, {} busy in {}\n",
         table.render(stdout_width()),
         count(SlotAction::Reuse),
-        count(SlotAction::Run),
+        count(SlotAction::Run) + count(SlotAction::Resume),
         count(SlotAction::Busy),
         export_dir.display()
     ))
@@ -107,6 +108,8 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
                 SlotOutcome::Reused => ("reused", None, None),
                 SlotOutcome::Done { seconds } => ("done", Some(*seconds), None),
                 SlotOutcome::Failed { message } => ("failed", None, Some(message.clone())),
+                SlotOutcome::Interrupted => ("interrupted", None, None),
+                SlotOutcome::NotRun => ("not run", None, None),
                 SlotOutcome::Busy => ("busy", None, Some("held by another process".to_owned())),
             };
             ReportedSlot { slot: slot.slot.to_string(), outcome, seconds, message }
@@ -131,7 +134,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
     }
     let count = |outcome| slots.iter().filter(|slot| slot.outcome == outcome).count();
     let mut line = format!("{} done, {} reused", count("done"), count("reused"));
-    for outcome in ["failed", "busy"] {
+    for outcome in ["failed", "interrupted", "not run", "busy"] {
         if count(outcome) > 0 {
             write!(line, ", {} {outcome}", count(outcome))
                 .expect("writing to a string does not fail");

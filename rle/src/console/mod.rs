@@ -21,7 +21,7 @@ mod text;
 pub(crate) use logging::init_logging;
 pub(crate) use slot_log::{SlotLog, set_slot_log};
 #[cfg(feature = "cli")]
-pub(crate) use stderr::stdout_width;
+pub(crate) use stderr::{stdout_width, write_lines};
 pub(crate) use suite::SuiteConsole;
 #[cfg(feature = "cli")]
 pub(crate) use table::Table;

@@ -30,7 +30,11 @@ pub(crate) struct SuiteConsole {
     view: View,
     shared: Arc<Shared>,
     refresher: Option<JoinHandle<()>>,
+    watch: Option<Watch>,
 }
+
+/// Is told of each progress that begins.
+type Watch = Box<dyn Fn(&Progress) + Send + Sync>;
 
 struct Shared {
     state: Mutex<State>,
@@ -66,6 +70,20 @@ impl SuiteConsole {
         }
     }
 
+    /// For a worker: its parent shows the course; the slot's log has it too. `watch` is told of
+    /// each progress that begins.
+    #[cfg(feature = "cli")]
+    pub(crate) fn for_worker(watch: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        let say = |line: &str| {
+            if let Some(log) = super::slot_log::current() {
+                log.line(format_args!(" INFO {line}"));
+            }
+        };
+        let mut console = Self::saying(View::Lines(None), Box::new(say));
+        console.watch = Some(Box::new(watch));
+        console
+    }
+
     fn new(view: View) -> Self {
         Self::saying(view, Box::new(|line| tracing::info!("{line}")))
     }
@@ -74,7 +92,7 @@ impl SuiteConsole {
         let state =
             State { tally: Tally::new(0, 0, Instant::now()), running: Vec::new(), closing: true };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), say };
-        Self { view, shared: Arc::new(shared), refresher: None }
+        Self { view, shared: Arc::new(shared), refresher: None, watch: None }
     }
 
     /// Begins: so many slots in all, of which so many are reused.
@@ -95,6 +113,9 @@ impl SuiteConsole {
 
     /// A slot begins, under a label such as `IPPO run 1`.
     pub(crate) fn slot_started(&self, label: &str, progress: Progress) {
+        if let Some(watch) = &self.watch {
+            watch(&progress);
+        }
         let slot = RunningSlot::new(label, progress, Instant::now());
         if matches!(self.view, View::Lines(_)) {
             (self.shared.say)(&format!("{} started", slot.label));

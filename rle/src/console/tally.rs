@@ -12,6 +12,8 @@ pub(crate) enum SlotOutcome {
     Reused,
     Complete,
     Failed,
+    /// It was stopped, or never begun.
+    Interrupted,
     /// Another process holds the slot.
     Busy,
 }
@@ -22,6 +24,7 @@ impl SlotOutcome {
             Self::Reused => "reused",
             Self::Complete => "complete",
             Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
             Self::Busy => "busy",
         }
     }
@@ -34,7 +37,7 @@ pub(super) struct Tally {
     reused: usize,
     complete: usize,
     failed: usize,
-    /// Busy ones.
+    /// Interrupted and busy ones.
     unfinished: usize,
 }
 
@@ -48,7 +51,7 @@ impl Tally {
             SlotOutcome::Reused => self.reused += 1,
             SlotOutcome::Complete => self.complete += 1,
             SlotOutcome::Failed => self.failed += 1,
-            SlotOutcome::Busy => self.unfinished += 1,
+            SlotOutcome::Interrupted | SlotOutcome::Busy => self.unfinished += 1,
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Stage;
 use clock::Tick;
-pub(crate) use registry::{StageTotal, begin_run};
+pub(crate) use registry::{RunTimer, StageTotal, begin_run};
 use thread::Entered;
 
 /// One place in the source that is timed; a static in an expansion.

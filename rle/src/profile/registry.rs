@@ -86,6 +86,11 @@ impl RunTimer {
         registry.named(totals)
     }
 
+    /// Ends the run; later calls count to it no more.
+    pub(crate) fn close(&self) {
+        lock().close_run(self.id);
+    }
+
     /// Ends the run: its stages that were called, sorted by name.
     pub(crate) fn finish(self) -> Vec<StageTotal> {
         let mut registry = lock();

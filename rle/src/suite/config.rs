@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::provenance::Provenance;
+use crate::suite::variants::Variant;
 use crate::value::Value;
 
 /// A request for one algorithm's configuration, under its name or slug.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AlgorithmOverride {
     /// As written: a label or a slug.
     pub(crate) algorithm: String,
@@ -19,7 +22,8 @@ pub(crate) struct AlgorithmOverride {
 }
 
 /// How an override changes a configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ConfigChange {
     /// A table merged key by key.
     Table(Value),
@@ -39,7 +43,7 @@ pub(crate) enum ConfigChange {
 ///     .flag("run_ippo", true);
 /// # let _ = suite;
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[must_use]
 pub struct SuiteConfig {
     pub(crate) env_name: String,
@@ -58,6 +62,35 @@ pub struct SuiteConfig {
     pub(crate) rerun: Vec<String>,
     pub(crate) source_dir: Option<PathBuf>,
     pub(crate) faults: Vec<String>,
+    pub(crate) restart_completed_runs: bool,
+    pub(crate) checkpoint_enabled: bool,
+    pub(crate) resume_checkpoints: bool,
+    pub(crate) variants: BTreeMap<String, Variant>,
+    pub(crate) accept: Vec<String>,
+    pub(crate) jobs: u32,
+    pub(crate) gpus_per_run: u32,
+    pub(crate) fail_fast: bool,
+    pub(crate) retries: u32,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) stop_after: Option<Duration>,
+    pub(crate) on_busy: OnBusy,
+    /// The provenance that a parent captured for its workers.
+    #[serde(skip)]
+    pub(crate) captured: Option<Provenance>,
+    pub(crate) start_id: Option<String>,
+}
+
+/// What a start does about a slot that another process holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnBusy {
+    /// Goes on with the others and looks again at the end.
+    #[default]
+    Skip,
+    /// Waits until it is free.
+    Wait,
+    /// Counts it as failed at once.
+    Fail,
 }
 
 impl SuiteConfig {
@@ -82,6 +115,20 @@ impl SuiteConfig {
             rerun: Vec::new(),
             source_dir: None,
             faults: Vec::new(),
+            restart_completed_runs: false,
+            checkpoint_enabled: false,
+            resume_checkpoints: true,
+            variants: BTreeMap::new(),
+            accept: Vec::new(),
+            jobs: 1,
+            gpus_per_run: 0,
+            fail_fast: false,
+            retries: 0,
+            timeout: None,
+            stop_after: None,
+            on_busy: OnBusy::Skip,
+            captured: None,
+            start_id: None,
         }
     }
 
@@ -190,6 +237,96 @@ impl SuiteConfig {
     /// Computes a slot (`ippo:1`) again whatever its record says.
     pub fn rerun(mut self, slot: impl Into<String>) -> Self {
         self.rerun.push(slot.into());
+        self
+    }
+
+    /// Whether a complete set is archived and computed afresh (it is not).
+    pub fn restart_completed_runs(mut self, restart: bool) -> Self {
+        self.restart_completed_runs = restart;
+        self
+    }
+
+    /// Whether runs save checkpoints (they do not).
+    pub fn checkpoints(mut self, enabled: bool) -> Self {
+        self.checkpoint_enabled = enabled;
+        self
+    }
+
+    /// Whether unfinished runs go on from their checkpoints (they do).
+    pub fn resume_checkpoints(mut self, resume: bool) -> Self {
+        self.resume_checkpoints = resume;
+        self
+    }
+
+    /// An algorithm under another name: its configuration, and over it `config`, key by key.
+    pub fn variant(
+        mut self,
+        name: impl Into<String>,
+        algorithm: impl Into<String>,
+        config: impl Serialize,
+    ) -> Self {
+        let name = name.into();
+        match Value::from_serialize(&config) {
+            Ok(config) => {
+                let origin = "the suite's code".to_owned();
+                let algorithm = algorithm.into();
+                self.variants.insert(name, Variant { algorithm, slug: None, config, origin });
+            }
+            Err(error) => {
+                self.faults.push(error.under_key(&name).under_key("variants").to_string());
+            }
+        }
+        self
+    }
+
+    /// Reuses records across differences in this field of the request: a path as `status` shows
+    /// it, such as `provenance.source`. The record says that it was done.
+    pub fn accept(mut self, path: impl Into<String>) -> Self {
+        self.accept.push(path.into());
+        self
+    }
+
+    /// Runs so many slots at once, each in a process of its own (1, in this process). Only a
+    /// program made by `#[rle::main]` can.
+    pub fn jobs(mut self, jobs: u32) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
+    /// How many GPUs each of the runs at once has for itself (0: all see all).
+    pub fn gpus_per_run(mut self, gpus: u32) -> Self {
+        self.gpus_per_run = gpus;
+        self
+    }
+
+    /// Whether no further slot is begun after one failed.
+    pub fn fail_fast(mut self, fail_fast: bool) -> Self {
+        self.fail_fast = fail_fast;
+        self
+    }
+
+    /// How often a slot that failed is tried again in the same start.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
+        self
+    }
+
+    /// How long a run may take. In this process it is asked to stop then; a run in a process of
+    /// its own is ended.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// After how long the whole start stops, as at a signal.
+    pub fn stop_after(mut self, stop_after: Duration) -> Self {
+        self.stop_after = Some(stop_after);
+        self
+    }
+
+    /// What to do about a slot that another process holds.
+    pub fn on_busy(mut self, on_busy: OnBusy) -> Self {
+        self.on_busy = on_busy;
         self
     }
 

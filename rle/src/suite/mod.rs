@@ -2,36 +2,37 @@
 
 mod config;
 mod execute;
+mod export_dir;
 mod isolate;
 pub(crate) mod plan;
 mod prepare;
 mod report;
+mod run;
 pub(crate) mod selection;
 pub(crate) mod settings;
 mod summary;
 mod timing;
+mod variants;
+#[cfg(feature = "cli")]
+pub(crate) mod workers;
 
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-pub use config::{IntoSuiteConfig, SuiteConfig};
+pub use config::{IntoSuiteConfig, OnBusy, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
-#[cfg(feature = "cli")]
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
+pub(crate) use run::Mode;
+#[cfg(feature = "cli")]
+pub(crate) use variants::Variant;
+
+#[cfg(feature = "cli")]
+use std::path::Path;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
-use crate::console::{self, SuiteConsole};
-use crate::record;
+use crate::console::SuiteConsole;
 use crate::registry;
-use crate::resume::{Decision, SlotAction};
-use crate::storage::{sweep_leftovers, write_atomically};
-use execute::Executor;
-use isolate::Isolation;
-use plan::{Plan, PlannedSlot};
-use prepare::Prepares;
+use crate::resume::Decision;
+use plan::Plan;
 
 /// A suite and its algorithms, run from a program with its own `main`.
 ///
@@ -94,7 +95,8 @@ impl Suite {
     /// When the request, the registry, a required artifact or the export directory is not fit to
     /// run: nothing is computed then. What fails inside a slot is in the report.
     pub fn run(self) -> Result<SuiteReport, Error> {
-        Start::new(self.config, self.registered, self.specs)?.run(SuiteConsole::lines())
+        Start::new(self.config, self.registered, self.specs)?
+            .run(SuiteConsole::lines(), Mode::Library)
     }
 }
 
@@ -136,99 +138,7 @@ impl Start {
     }
 
     /// Runs what has to run, busy slots last.
-    pub(crate) fn run(self, mut console: SuiteConsole) -> Result<SuiteReport, Error> {
-        let to_run = self.decisions.iter().filter(|decision| decision.action != SlotAction::Reuse);
-        let reused = self.decisions.len() - to_run.clone().count();
-        if to_run.count() > 0 {
-            make_export_dir(&self.plan.facts.export_dir)?;
-        }
-        console.start(self.decisions.len(), reused);
-        let isolation = Isolation::begin();
-        let mut executor = Executor {
-            plan: &self.plan,
-            isolation: &isolation,
-            console: &console,
-            prepares: Prepares::default(),
-        };
-        let mut outcomes = Vec::with_capacity(self.plan.slots.len());
-        for (slot, decision) in self.plan.slots.iter().zip(&self.decisions) {
-            let outcome = match decision.action {
-                SlotAction::Reuse => SlotOutcome::Reused,
-                SlotAction::Run | SlotAction::Busy => executor.run(slot),
-            };
-            if outcome == SlotOutcome::Busy {
-                tracing::info!(
-                    "{} is held by another process: looked at again at the end",
-                    slot.id
-                );
-            }
-            outcomes.push(outcome);
-        }
-        for (slot, outcome) in self.plan.slots.iter().zip(&mut outcomes) {
-            if *outcome == SlotOutcome::Busy {
-                *outcome = executor.run(slot);
-                if *outcome == SlotOutcome::Busy {
-                    console.slot_finished(&self.plan.label(slot), console::SlotOutcome::Busy);
-                }
-            }
-        }
-        drop(isolation);
-        console.finish();
-        Ok(self.report(outcomes))
+    pub(crate) fn run(self, console: SuiteConsole, mode: Mode<'_>) -> Result<SuiteReport, Error> {
+        run::run(self, console, mode)
     }
-
-    fn report(&self, outcomes: Vec<SlotOutcome>) -> SuiteReport {
-        let report = |(slot, outcome): (&PlannedSlot, SlotOutcome)| SlotReport {
-            slot: slot.id.clone(),
-            name: self.plan.algorithm(slot).spec.name.clone(),
-            outcome,
-        };
-        SuiteReport { slots: self.plan.slots.iter().zip(outcomes).map(report).collect() }
-    }
-}
-
-/// Makes the export directory and proves that files can be written there; on failure what was
-/// made is removed again.
-fn make_export_dir(export_dir: &Path) -> Result<(), Error> {
-    let runs = record::runs_dir(export_dir);
-    let mut made = Vec::new();
-    let outcome = make_dirs(&[runs.clone(), export_dir.join("_logs")], &mut made)
-        .and_then(|()| probe_writing(&runs))
-        .and_then(|()| sweep_leftovers(&runs).map(drop));
-    if outcome.is_err() {
-        for directory in made.iter().rev() {
-            // Only what is still empty goes; the first error is the one to report.
-            let _ = fs::remove_dir(directory);
-        }
-    }
-    outcome
-}
-
-fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
-    for directory in wanted {
-        let missing: Vec<&Path> =
-            directory.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
-        for path in missing.into_iter().rev() {
-            match fs::create_dir(path) {
-                Ok(()) => made.push(path.to_owned()),
-                Err(_) if path.is_dir() => {}
-                Err(error) => return Err(Error::io("create the directory", path, error)),
-            }
-        }
-        if !directory.is_dir() {
-            let file = directory.ancestors().find(|ancestor| ancestor.is_file());
-            return Err(Error::file(file.unwrap_or(directory), plan::NO_DIRECTORY));
-        }
-    }
-    Ok(())
-}
-
-/// A record's size of bytes, so that a full disk shows before anything is computed.
-fn probe_writing(directory: &Path) -> Result<(), Error> {
-    const RECORD_BYTES: usize = 16 * 1024;
-    let probe = directory.join(format!(".probe-{}", std::process::id()));
-    let written =
-        write_atomically(&probe, |writer: &mut dyn Write| writer.write_all(&[b' '; RECORD_BYTES]));
-    let _ = fs::remove_file(&probe);
-    written
 }

@@ -1,12 +1,15 @@
 //! The plan of a start: everything resolved and checked before anything is touched on disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use crate::Error;
 use crate::algorithm::{AlgorithmSpec, ConfigSource};
+use crate::archive;
 use crate::artifact;
+use crate::checkpoint::{self, Found, Latest};
 use crate::context::SuiteFacts;
 use crate::provenance::{self, CaptureRequest, Provenance};
 use crate::record::{self, RecordState, RecordedRequirement};
@@ -17,6 +20,9 @@ use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
 use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
+use crate::suggest;
+use crate::suite::config::OnBusy;
+use crate::suite::variants;
 use crate::suite::{selection, settings};
 use crate::typed;
 use crate::value::Value;
@@ -40,7 +46,8 @@ pub(crate) struct PlannedSlot {
     pub(crate) algorithm: usize,
     pub(crate) seeds: Seeds,
     pub(crate) identity: Identity,
-    policy: Policy,
+    /// Whether it is computed whatever its record says.
+    rerun: bool,
 }
 
 /// A start, resolved.
@@ -51,6 +58,26 @@ pub(crate) struct Plan {
     pub(crate) slots: Vec<PlannedSlot>,
     pub(crate) provenance: Provenance,
     pub(crate) provenance_value: Value,
+    pub(crate) options: Options,
+    /// Tells this start from every other; workers have their parent's.
+    pub(crate) start_id: String,
+}
+
+/// How slots are decided and run: no part of any request's identity.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) resume_completed_runs: bool,
+    pub(crate) restart_completed_runs: bool,
+    pub(crate) checkpoint_enabled: bool,
+    pub(crate) resume_checkpoints: bool,
+    pub(crate) accept: Vec<String>,
+    pub(crate) jobs: usize,
+    pub(crate) gpus_per_run: usize,
+    pub(crate) fail_fast: bool,
+    pub(crate) retries: u32,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) stop_after: Option<Duration>,
+    pub(crate) on_busy: OnBusy,
 }
 
 impl Plan {
@@ -61,6 +88,7 @@ impl Plan {
     pub(crate) fn new(mut config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
         config.check_values()?;
         registry::check(specs, &settings::reserved_flags())?;
+        let specs = &variants::expand(specs, &config.variants)?;
         selection::separate_common(&mut config, specs)?;
         let runs = selection::select_runs(&config)?;
         let selected = selection::select_algorithms(&config, specs)?;
@@ -69,9 +97,11 @@ impl Plan {
         let rerun = rerun_slots(&config, specs, &selected, &runs)?;
         let seeds = seeds_of_runs(&config, &runs)?;
         let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
-        let provenance = provenance::capture(&CaptureRequest {
-            source_dir: config.source_dir.clone(),
-            export_dir: facts.export_dir.clone(),
+        let provenance = config.captured.take().unwrap_or_else(|| {
+            provenance::capture(&CaptureRequest {
+                source_dir: config.source_dir.clone(),
+                export_dir: facts.export_dir.clone(),
+            })
         });
         let mut plan = Self {
             provenance_value: Value::from_serialize(&provenance)?,
@@ -79,8 +109,11 @@ impl Plan {
             algorithms,
             slots: Vec::new(),
             provenance,
+            options: Options::of(&config)?,
+            start_id: config.start_id.clone().unwrap_or_else(start_id),
         };
-        plan.slots = plan.round_robin(&seeds, &rerun, config.resume_completed_runs)?;
+        plan.slots = plan.round_robin(&seeds, &rerun)?;
+        plan.check_accepted_paths()?;
         Ok(plan)
     }
 
@@ -88,7 +121,6 @@ impl Plan {
         &self,
         seeds: &[(u32, Seeds)],
         rerun: &[SlotId],
-        resume: bool,
     ) -> Result<Vec<PlannedSlot>, Error> {
         let provenance = Value::from_serialize(&self.provenance.identity())?;
         let mut slots = Vec::with_capacity(seeds.len() * self.algorithms.len());
@@ -106,9 +138,9 @@ impl Plan {
                     provenance: provenance.clone(),
                     required_artifacts: &algorithm.requirements,
                 })?;
-                let policy = Policy { resume, rerun: rerun.contains(&id) };
+                let rerun = rerun.contains(&id);
                 let seeds = seeds.clone();
-                slots.push(PlannedSlot { id, algorithm: position, seeds, identity, policy });
+                slots.push(PlannedSlot { id, algorithm: position, seeds, identity, rerun });
             }
         }
         Ok(slots)
@@ -119,7 +151,11 @@ impl Plan {
     /// # Errors
     /// When its record may be neither used nor replaced, naming the file and the way out.
     pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
-        let policy = slot.policy;
+        let policy = Policy {
+            resume: self.options.resume_completed_runs,
+            rerun: slot.rerun,
+            accept: &self.options.accept,
+        };
         let state = record::read_state(&self.facts.export_dir, &slot.id)?;
         let path = || record::record_path(&self.facts.export_dir, &slot.id);
         match &state {
@@ -134,7 +170,83 @@ impl Plan {
             _ => {}
         }
         let request = ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
-        Ok(resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy))
+        let decision = resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy);
+        if decision.action == SlotAction::Run {
+            return self.with_checkpoint(slot, decision);
+        }
+        Ok(decision)
+    }
+
+    /// Whether a slot that has to run goes on from a checkpoint.
+    fn with_checkpoint(&self, slot: &PlannedSlot, decision: Decision) -> Result<Decision, Error> {
+        let wanted = self.options.resume_checkpoints && !slot.rerun && !decision.set_aside;
+        let found =
+            checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
+        Ok(match found {
+            Found::Newer { path, version } => {
+                return Err(Error::file(path, checkpoint::newer_problem(version)));
+            }
+            Found::Nothing => decision,
+            Found::Latest { latest, problems } if wanted => {
+                let manifest = latest.manifest();
+                let mut text = format!(
+                    "goes on from checkpoint {}, saved at {} after {:.1} s",
+                    manifest.sequence, manifest.saved_at, manifest.seconds
+                );
+                for problem in problems {
+                    text.push_str("; passed over: ");
+                    text.push_str(&problem);
+                }
+                decision.resume_from(text)
+            }
+            Found::Latest { .. } => {
+                decision.with_set_aside("its checkpoint is not wanted and is moved aside".to_owned())
+            }
+            Found::Foreign(why) => {
+                decision.with_set_aside(format!("its checkpoint is moved aside: {why}"))
+            }
+            Found::Damaged(problems) => decision.with_set_aside(format!(
+                "its checkpoints are damaged and moved aside: {}",
+                problems.join("; ")
+            )),
+        })
+    }
+
+    /// The checkpoint that a slot goes on from.
+    pub(crate) fn latest_checkpoint(&self, slot: &PlannedSlot) -> Result<Option<Latest>, Error> {
+        let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
+        Ok(match found {
+            Found::Latest { latest, .. } => Some(latest),
+            _ => None,
+        })
+    }
+
+    /// A path given with `--accept` must be one of a request's own, or of a record's.
+    fn check_accepted_paths(&self) -> Result<(), Error> {
+        for path in &self.options.accept {
+            let is_in = |identity: &Identity| identity.value().get_dotted(path).is_some();
+            let known = self.slots.iter().any(|slot| {
+                is_in(&slot.identity)
+                    || self.recorded_identity(slot).is_some_and(|identity| is_in(&identity))
+            });
+            if !known && !self.slots.is_empty() {
+                let keys = self.slots.iter().flat_map(|slot| slot.identity.key_paths());
+                let keys: BTreeSet<String> = keys.collect();
+                let hint = suggest::hint(path, keys.iter().map(String::as_str));
+                return Err(Error::usage(format!(
+                    "--accept {path}: no request has such a field{hint}; give a path as `status` \
+                     shows it, such as provenance.source"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn recorded_identity(&self, slot: &PlannedSlot) -> Option<Identity> {
+        match record::read_state(&self.facts.export_dir, &slot.id) {
+            Ok(RecordState::Head(head)) => Identity::of_record(&head).ok(),
+            _ => None,
+        }
     }
 
     /// Like [`decide`](Self::decide), and a slot that has to run but is held by another process
@@ -159,6 +271,32 @@ impl Plan {
     pub(crate) fn algorithm(&self, slot: &PlannedSlot) -> &PlannedAlgorithm {
         &self.algorithms[slot.algorithm]
     }
+}
+
+impl Options {
+    fn of(config: &SuiteConfig) -> Result<Self, Error> {
+        if config.jobs == 0 {
+            return Err(Error::usage("--jobs is 0; it must be at least 1"));
+        }
+        Ok(Self {
+            resume_completed_runs: config.resume_completed_runs,
+            restart_completed_runs: config.restart_completed_runs,
+            checkpoint_enabled: config.checkpoint_enabled,
+            resume_checkpoints: config.resume_checkpoints,
+            accept: config.accept.clone(),
+            jobs: config.jobs as usize,
+            gpus_per_run: config.gpus_per_run as usize,
+            fail_fast: config.fail_fast,
+            retries: config.retries,
+            timeout: config.timeout,
+            stop_after: config.stop_after,
+            on_busy: config.on_busy,
+        })
+    }
+}
+
+fn start_id() -> String {
+    format!("{}_{}", archive::timestamp(SystemTime::now()), std::process::id())
 }
 
 fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
@@ -205,13 +343,24 @@ fn resolve_configs(
     selected: &[usize],
 ) -> Result<BTreeMap<usize, Value>, Error> {
     let overrides = selection::overrides_by_algorithm(config, specs)?;
+    let own = |index: usize| overrides.get(&index).map_or(&[][..], Vec::as_slice);
     let mut resolved = BTreeMap::new();
     for (index, spec) in specs.iter().enumerate() {
-        let changes = overrides.get(&index).map_or(&[][..], Vec::as_slice);
-        if changes.is_empty() && !selected.contains(&index) {
+        if own(index).is_empty() && !selected.contains(&index) {
             continue;
         }
-        resolved.insert(index, resolve_config(spec, changes)?);
+        // A variant is its algorithm as configured, and then what is its own.
+        let inherited = spec.variant.as_ref().and_then(|variant| {
+            let base = specs.iter().position(|base| base.slug == variant.algorithm)?;
+            Some((own(base), &variant.change))
+        });
+        let mut changes = Vec::new();
+        if let Some((base, change)) = inherited {
+            changes.extend_from_slice(base);
+            changes.push(change);
+        }
+        changes.extend_from_slice(own(index));
+        resolved.insert(index, resolve_config(spec, &changes)?);
     }
     Ok(resolved)
 }

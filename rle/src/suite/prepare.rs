@@ -25,7 +25,7 @@ use crate::storage::{FileLock, write_json_atomically};
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::{Plan, PlannedAlgorithm};
 use crate::suite::timing;
-use crate::supersede::timestamp;
+use crate::archive::timestamp;
 use crate::value::Value;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -61,6 +61,11 @@ pub(crate) struct PrepareEnv<'a> {
 }
 
 impl Prepares {
+    /// Lets a retry run a failed prepare again.
+    pub(crate) fn forget_failures(&mut self) {
+        self.done.retain(|_, outcome| outcome.is_ok());
+    }
+
     /// The value for an algorithm's slots; none where it has no prepare.
     ///
     /// # Errors
@@ -138,12 +143,14 @@ impl<'a> Work<'a> {
 
     fn value(&self) -> Result<Value, String> {
         make_dir(&self.home).map_err(|error| could_not(&error))?;
-        if self.prepare.always {
-            let directory = self.fresh_sibling("run").map_err(|error| could_not(&error))?;
-            return self.run_in(&directory);
-        }
         let _lock = self.lock().map_err(|error| could_not(&error))?;
-        let directory = self.home.join(self.stem());
+        let name = if self.prepare.always {
+            // Fresh for each start, and one for all workers of a start.
+            format!("{}_run_{}", self.stem(), self.env.plan.start_id)
+        } else {
+            self.stem().to_owned()
+        };
+        let directory = self.home.join(name);
         if let Some(value) = self.reusable(&directory).map_err(|error| could_not(&error))? {
             tracing::info!("prepare `{}`: reused {}", self.prepare.name, directory.display());
             return Ok(value);

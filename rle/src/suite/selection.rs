@@ -218,7 +218,10 @@ pub(crate) fn overrides_by_algorithm<'a>(
             Error::usage(format!("algorithm_configs ({}): {error}", change.origin))
         })?;
         let changes = by_algorithm.entry(index).or_default();
-        if let Some(other) = changes.iter().find(|other| other.algorithm != change.algorithm) {
+        let clash = changes
+            .iter()
+            .find(|other| other.origin == change.origin && other.algorithm != change.algorithm);
+        if let Some(other) = clash {
             return Err(Error::usage(format!(
                 "algorithm {} is configured under its name and its slug: `{}` ({}) and `{}` ({}); \
                  use one of them",

@@ -25,6 +25,8 @@ pub(crate) struct Setting {
     pub(crate) help: &'static str,
     /// Whether configuration files, variables and `--set` may give it too.
     pub(crate) layered: bool,
+    /// The one command that knows it.
+    pub(crate) only_for: Option<&'static str>,
 }
 
 const fn setting(
@@ -33,7 +35,7 @@ const fn setting(
     value_name: &'static str,
     help: &'static str,
 ) -> Setting {
-    Setting { key, kind, value_name, help, layered: true }
+    Setting { key, kind, value_name, help, layered: true, only_for: None }
 }
 
 const fn option_only(
@@ -42,11 +44,21 @@ const fn option_only(
     value_name: &'static str,
     help: &'static str,
 ) -> Setting {
-    Setting { key, kind, value_name, help, layered: false }
+    Setting { key, kind, value_name, help, layered: false, only_for: None }
+}
+
+const fn command_option(
+    command: &'static str,
+    key: &'static str,
+    kind: Kind,
+    value_name: &'static str,
+    help: &'static str,
+) -> Setting {
+    Setting { key, kind, value_name, help, layered: false, only_for: Some(command) }
 }
 
 /// All options, in the order in which the help shows them.
-pub(crate) const SETTINGS: [Setting; 14] = [
+pub(crate) const SETTINGS: &[Setting] = &[
     setting("num_runs", Kind::Value, "N", "size of the run window"),
     setting(
         "run_numbers",
@@ -75,6 +87,37 @@ pub(crate) const SETTINGS: [Setting; 14] = [
         "SLOT",
         "compute a slot such as ippo:1 again whatever its record says",
     ),
+    setting(
+        "restart_completed_runs",
+        Kind::Bool,
+        "BOOL",
+        "archive an algorithm's set when all of it is complete, and start afresh",
+    ),
+    setting("checkpoint_enabled", Kind::Bool, "BOOL", "let runs save checkpoints"),
+    setting(
+        "resume_checkpoints",
+        Kind::Bool,
+        "BOOL",
+        "let unfinished runs go on from their checkpoints [default: true]",
+    ),
+    setting(
+        "accept",
+        Kind::Repeated,
+        "PATH",
+        "reuse records across differences in this field, such as provenance.source",
+    ),
+    setting("jobs", Kind::Value, "N", "run N slots at once, each in a process of its own"),
+    setting("gpus_per_run", Kind::Value, "N", "GPUs that each of the runs at once has for itself"),
+    setting("fail_fast", Kind::Bool, "BOOL", "begin no further slot after one failed"),
+    setting("retries", Kind::Value, "N", "try a slot that failed so many times again"),
+    setting("timeout", Kind::Value, "TIME", "end a run that takes longer: 90s, 2h 30m"),
+    setting("stop_after", Kind::Value, "TIME", "stop the whole start then, as at a signal"),
+    setting(
+        "on_busy",
+        Kind::Value,
+        "WHAT",
+        "wait, skip or fail when another process holds a slot [default: skip]",
+    ),
     option_only("config", Kind::Value, "FILE", "TOML file over the suite's own values"),
     option_only(
         "set",
@@ -89,26 +132,22 @@ pub(crate) const SETTINGS: [Setting; 14] = [
         "FORMAT",
         "text or json, for everything that prints a table",
     ),
+    command_option("status", "why", Kind::Value, "SLOT", "every difference of one slot, in full"),
+    command_option(
+        "verify",
+        "interruption",
+        Kind::Bool,
+        "BOOL",
+        "prove that runs that stop and resume equal unbroken ones",
+    ),
+    command_option("archive", "keep", Kind::Value, "N", "prune: how many of each set or slot stay"),
+    command_option("archive", "yes", Kind::Bool, "BOOL", "prune: remove, not only list"),
     option_only("help", Kind::Switch, "", "print help"),
     option_only("version", Kind::Switch, "", "print the version"),
 ];
 
 /// Names of later options: a flag that took one today would change its meaning then.
-const RESERVED: [&str; 13] = [
-    "restart_completed_runs",
-    "checkpoint_enabled",
-    "resume_checkpoints",
-    "provenance_mode",
-    "provenance",
-    "jobs",
-    "fail_fast",
-    "retries",
-    "timeout",
-    "stop_after",
-    "on_busy",
-    "accept",
-    "why",
-];
+const RESERVED: [&str; 2] = ["provenance_mode", "provenance"];
 
 /// Names that no flag may have.
 pub(crate) fn reserved_flags() -> Vec<&'static str> {

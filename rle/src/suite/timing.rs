@@ -4,22 +4,57 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::checkpoint::StageSum;
 use crate::context::RecordedTiming;
 use crate::profile::StageTotal;
+use crate::request::object;
+use crate::slot::SlotId;
 use crate::timings::{self, RunEntry};
 use crate::value::Value;
 
+/// The time of one attempt that led to a result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Segment {
+    pub(crate) attempt: u32,
+    pub(crate) seconds: f64,
+}
+
+/// A completed run.
+pub(crate) struct Run<'a> {
+    pub(crate) algorithm_dir: &'a Path,
+    pub(crate) slot: &'a SlotId,
+    /// Time of the last attempt.
+    pub(crate) seconds: f64,
+    /// The attempts before it.
+    pub(crate) segments: &'a [Segment],
+    /// Number of the last attempt.
+    pub(crate) attempt: u32,
+    pub(crate) stages: &'a [StageTotal],
+    /// Stage times of the attempts before it.
+    pub(crate) stages_before: &'a BTreeMap<String, StageSum>,
+    pub(crate) recorded: &'a [RecordedTiming],
+}
+
 /// Adds one run to `<export_dir>/<slug>/timings.json`.
-pub(crate) fn save_run(
-    algorithm_dir: &Path,
-    slug: &str,
-    run_idx: u32,
-    seconds: f64,
-    stages: &[StageTotal],
-    recorded: &[RecordedTiming],
-) {
-    let key = Key { run_idx: Some(run_idx), label: None };
-    save(algorithm_dir, &format!("{slug}_run"), &key, seconds, stages, recorded);
+pub(crate) fn save_run(run: &Run<'_>) {
+    let key = Key { run_idx: Some(run.slot.run_idx()), label: None };
+    let last = Segment { attempt: run.attempt, seconds: run.seconds };
+    let segments: Vec<Segment> = run.segments.iter().copied().chain([last]).collect();
+    let mut total = key.entry(segments.iter().map(|segment| segment.seconds).sum());
+    if segments.len() > 1 {
+        let segments = segments.iter().map(|segment| {
+            object([
+                ("attempt", Value::from(segment.attempt)),
+                ("hardware_id", Value::from(total.hardware_id.as_str())),
+                ("seconds", Value::from(segment.seconds)),
+            ])
+        });
+        total.extra.insert("segments".to_owned(), Value::Array(segments.collect()));
+    }
+    let mut stages = run.stages_before.clone();
+    add(&mut stages, run.stages);
+    let name = format!("{}_run", run.slot.slug());
+    save(run.algorithm_dir, (name, total), &key, &stages, run.recorded);
 }
 
 /// Adds one prepare to `_prepared/<function>/timings.json`, labelled by its request.
@@ -32,7 +67,17 @@ pub(crate) fn save_prepare(
     recorded: &[RecordedTiming],
 ) {
     let key = Key { run_idx: None, label: Some(request.to_owned()) };
-    save(home, &format!("{function}_prepare"), &key, seconds, stages, recorded);
+    let mut sums = BTreeMap::new();
+    add(&mut sums, stages);
+    save(home, (format!("{function}_prepare"), key.entry(seconds)), &key, &sums, recorded);
+}
+
+fn add(sums: &mut BTreeMap<String, StageSum>, stages: &[StageTotal]) {
+    for stage in stages {
+        let sum = sums.entry(stage.stage.to_owned()).or_default();
+        sum.seconds += stage.seconds;
+        sum.calls += stage.calls;
+    }
 }
 
 struct Key {
@@ -54,24 +99,28 @@ impl Key {
 
 fn save(
     directory: &Path,
-    total_stage: &str,
+    total: (String, RunEntry),
     key: &Key,
-    seconds: f64,
-    stages: &[StageTotal],
+    stages: &BTreeMap<String, StageSum>,
     recorded: &[RecordedTiming],
 ) {
-    let mut entries = vec![(total_stage.to_owned(), key.entry(seconds))];
-    for stage in stages {
-        let mut entry = key.entry(stage.seconds);
-        entry.extra.insert("calls".to_owned(), Value::from(stage.calls));
-        entries.push((stage.stage.to_owned(), entry));
+    let mut entries = vec![total];
+    for (name, sum) in stages {
+        let mut entry = key.entry(sum.seconds);
+        entry.extra.insert("calls".to_owned(), Value::from(sum.calls));
+        entries.push((name.clone(), entry));
     }
+    // Durations of one stage and label add up, as calls of one stage do.
+    let mut by_hand: BTreeMap<(&str, Option<&str>), f64> = BTreeMap::new();
     for timing in recorded {
-        let mut entry = key.entry(timing.seconds);
-        if let Some(label) = &timing.label {
-            entry.label = Some(label.clone());
+        *by_hand.entry((&timing.stage, timing.label.as_deref())).or_default() += timing.seconds;
+    }
+    for ((stage, label), seconds) in by_hand {
+        let mut entry = key.entry(seconds);
+        if let Some(label) = label {
+            entry.label = Some(label.to_owned());
         }
-        entries.push((timing.stage.clone(), entry));
+        entries.push((stage.to_owned(), entry));
     }
     if let Err(error) = timings::merge_entries(directory, entries) {
         tracing::warn!("timings not saved: {error}");

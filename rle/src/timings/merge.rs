@@ -12,7 +12,7 @@ use crate::storage::{FileLock, sweep_leftovers, write_json_atomically};
 use crate::value::Value;
 
 /// How long another writer of one timings file is waited for.
-const TIMINGS_FILE_LOCK_TIMEOUT: Duration = Duration::from_mins(15);
+pub(super) const TIMINGS_FILE_LOCK_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// Adds each entry to its stage in the files of `dir`, which is created if need be; an entry that
 /// is there already is replaced.

@@ -6,10 +6,12 @@
 mod format;
 mod hardware;
 mod merge;
+mod set;
 
 pub(crate) use format::RunEntry;
 pub(crate) use hardware::unknown_hardware_id;
 pub(crate) use merge::merge_entries;
+pub(crate) use set::{copy_runs, drop_runs, restore_runs};
 
 /// The file of stages.
 pub(crate) const TIMINGS_FILE: &str = "timings.json";

@@ -108,7 +108,7 @@ fn run(
     let isolation = Isolation::begin();
     let mut executor =
         Executor { plan: &plan, isolation: &isolation, console: &console, stop, prepares: Prepares::default() };
-    let outcome = executor.run(slot, handoff.again);
+    let outcome = executor.run(slot);
     reporter.end();
     Ok(outcome)
 }

@@ -19,8 +19,6 @@ pub(super) struct Handoff {
     pub(super) slot: String,
     /// The worker's own result must be the same.
     pub(super) request_hash: String,
-    /// A second look at a slot that was busy or failed.
-    pub(super) again: bool,
 }
 
 /// Further lines of the parent.

@@ -1,0 +1,56 @@
+//! The export directory: made, proved writable, cleared of what killed processes left.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::record;
+use crate::storage::{sweep_leftovers, write_atomically};
+use crate::suite::plan::NO_DIRECTORY;
+
+/// Makes the export directory and proves that files can be written there; on failure what was
+/// made is removed again.
+pub(super) fn make(export_dir: &Path) -> Result<(), Error> {
+    let runs = record::runs_dir(export_dir);
+    let mut made = Vec::new();
+    let outcome = make_dirs(&[runs.clone(), export_dir.join("_logs")], &mut made)
+        .and_then(|()| probe_writing(&runs))
+        .and_then(|()| sweep_leftovers(&runs).map(drop));
+    if outcome.is_err() {
+        for directory in made.iter().rev() {
+            // Only what is still empty goes; the first error is the one to report.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+    outcome
+}
+
+fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
+    for directory in wanted {
+        let missing: Vec<&Path> =
+            directory.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+        for path in missing.into_iter().rev() {
+            match fs::create_dir(path) {
+                Ok(()) => made.push(path.to_owned()),
+                Err(_) if path.is_dir() => {}
+                Err(error) => return Err(Error::io("create the directory", path, error)),
+            }
+        }
+        if !directory.is_dir() {
+            let file = directory.ancestors().find(|ancestor| ancestor.is_file());
+            return Err(Error::file(file.unwrap_or(directory), NO_DIRECTORY));
+        }
+    }
+    Ok(())
+}
+
+/// A record's size of bytes, so that a full disk shows before anything is computed.
+fn probe_writing(directory: &Path) -> Result<(), Error> {
+    const RECORD_BYTES: usize = 16 * 1024;
+    let probe = directory.join(format!(".probe-{}", std::process::id()));
+    let written =
+        write_atomically(&probe, |writer: &mut dyn Write| writer.write_all(&[b' '; RECORD_BYTES]));
+    let _ = fs::remove_file(&probe);
+    written
+}
