@@ -121,13 +121,14 @@ impl Move<'_> {
     fn move_record(&self, record: &Path, done: &Path) -> Result<(), Error> {
         let copy = self.partial.join(format!("{}.json", self.slot.file_stem()));
         match record::read_whole(record) {
-            Ok(mut whole) => {
+            Ok(mut whole) if self.is_of_slot(&whole.head) => {
                 self.move_tracked_elsewhere(&whole.head)?;
                 self.move_run_directory()?;
                 self.point_at_copies(&mut whole.head, done);
                 record::write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
             }
-            Err(_) => {
+            // What a foreign record tracks is another slot's, and stays where it is.
+            _ => {
                 self.move_run_directory()?;
                 let bytes = fs::read(record).map_err(|error| Error::io("read", record, error))?;
                 write_atomically(&copy, |writer| writer.write_all(&bytes))?;
@@ -135,6 +136,10 @@ impl Move<'_> {
         }
         fs::remove_file(record).map_err(|error| Error::io("remove", record, error))?;
         sync_directory(&record::runs_dir(self.export_dir))
+    }
+
+    fn is_of_slot(&self, head: &RecordHead) -> bool {
+        head.algorithm.slug == self.slot.slug().as_str() && head.run_idx == self.slot.run_idx()
     }
 
     fn move_run_directory(&self) -> Result<(), Error> {
