@@ -112,6 +112,7 @@ impl Start {
         let mut specs = if registered { registry::algorithms()? } else { Vec::new() };
         specs.extend(given);
         let plan = Plan::new(config, &specs)?;
+        refuse_file_in_the_way(&record::runs_dir(&plan.facts.export_dir))?;
         let decisions =
             plan.slots.iter().map(|slot| plan.inspect(slot)).collect::<Result<_, Error>>()?;
         Ok(Self { plan, decisions })
@@ -213,13 +214,21 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
                 Err(error) => return Err(Error::io("create the directory", path, error)),
             }
         }
-        if !directory.is_dir() {
-            let problem = "is a file; --export-dir must name a directory or a new path";
-            let file = directory.ancestors().find(|ancestor| ancestor.is_file());
-            return Err(Error::file(file.unwrap_or(directory), problem));
-        }
+        refuse_file_in_the_way(directory)?;
     }
     Ok(())
+}
+
+/// A path that leads through a file is named as such: the system says no more than "not a
+/// directory" of whatever is looked for below it.
+fn refuse_file_in_the_way(directory: &Path) -> Result<(), Error> {
+    match directory.ancestors().find(|ancestor| ancestor.exists()) {
+        Some(file) if !file.is_dir() => {
+            let problem = "is a file; --export-dir must name a directory or a new path";
+            Err(Error::file(file, problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A record's size of bytes, so that a full disk shows before anything is computed.
