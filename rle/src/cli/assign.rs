@@ -7,7 +7,7 @@ use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
+use crate::suite::settings::{Kind, SETTINGS, TRUTH_WORDS};
 use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
@@ -54,7 +54,9 @@ pub(super) fn assign_all(
     if let Some(path) = config_file.or_else(|| variable("config").map(|(_, path)| path)) {
         file::apply(&mut layers, path.as_ref())?;
     }
-    let keys = SETTINGS.iter().map(|setting| setting.key).filter(|key| *key != "config");
+    // A variable such as RLE_VERSION means something else, whoever sets it.
+    let valued = SETTINGS.iter().filter(|setting| setting.kind != Kind::Switch);
+    let keys = valued.map(|setting| setting.key).filter(|key| *key != "config");
     for key in keys.chain(layers.flags()) {
         if let Some((name, text)) = variable(key) {
             layers.assign_text(key, text, &name)?;
