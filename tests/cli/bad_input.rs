@@ -227,6 +227,12 @@ fn a_configuration_that_would_never_match_its_own_record() {
 }
 
 #[test]
+fn defaults_without_a_json_form() {
+    let lab = Lab::new();
+    lab.refuses(&["--run-formless"], &["`formless`", "its defaults", "table"]);
+}
+
+#[test]
 fn a_key_that_the_type_would_ignore() {
     let lab = Lab::new();
     let parts = ["`loose`", "unknown key `lrr`", "did you mean `lr`?"];

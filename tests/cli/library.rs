@@ -1,7 +1,9 @@
 //! The same machinery from a program with its own `main`, without attributes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use rle::SlotAction::{Reuse, Run};
 use rle::{AlgorithmSpec, Episode, RunContext, RunResult, SlotOutcome, Suite, SuiteConfig};
 
 use crate::support::{names, tree};
@@ -31,9 +33,10 @@ fn a_suite_of_values_runs_and_tells_every_outcome() {
     let directory = tempfile::tempdir().unwrap();
     let start = || {
         Suite::new(suite(directory.path()).num_runs(2).flag("run_failing", true))
-            .algorithm(AlgorithmSpec::new("Random", random).config(
-                [("offset", 0.5)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
-            ))
+            .algorithm(
+                AlgorithmSpec::new("Random", random)
+                    .config([("offset", 0.5)].into_iter().collect::<BTreeMap<_, _>>()),
+            )
             .algorithm(AlgorithmSpec::new("Failing", failing).flag("run_failing"))
             .algorithm(AlgorithmSpec::new("Off", failing).flag("run_off"))
     };
@@ -46,7 +49,6 @@ fn a_suite_of_values_runs_and_tells_every_outcome() {
     assert_eq!((report.exit_status(), report.is_complete()), (1, false));
     let plan = start().plan().unwrap();
     let actions: Vec<rle::SlotAction> = plan.slots.iter().map(|slot| slot.action).collect();
-    use rle::SlotAction::{Reuse, Run};
     assert_eq!(actions, [Reuse, Run, Reuse, Run]);
     let records = rle::load_records(directory.path().join("out")).unwrap();
     let complete: Vec<_> = records.iter().filter(|record| record.head.error.is_none()).collect();
@@ -157,7 +159,7 @@ fn an_algorithm_can_be_tested_without_a_runner() {
         .name("PPO w/ GAE")
         .run_idx(2)
         .seed(7)
-        .config(std::collections::BTreeMap::from([("offset", 0.25)]))
+        .config(BTreeMap::from([("offset", 0.25)]))
         .prepared([1, 2])
         .required("model", "/models/wm.bin")
         .build();

@@ -102,6 +102,7 @@ fn learn(ctx: &RunContext, config: &Learner) -> rle::Result<RunResult> {
 }
 
 #[rle::timed("rollout")]
+#[expect(clippy::cast_precision_loss, reason = "counts of steps are small")]
 fn roll_out(step: u64) -> f64 {
     std::hint::black_box(step as f64 * 0.25)
 }
@@ -259,6 +260,25 @@ impl Default for Unordered {
 #[rle::algorithm(name = "Unordered", flag = "run_unordered")]
 fn unordered(_: &RunContext, config: Unordered) -> rle::Result<RunResult> {
     Ok(RunResult::new().metric("agents", config.agents.len()))
+}
+
+/// A configuration without a JSON form.
+#[derive(Serialize, Deserialize)]
+#[serde(default)]
+struct Formless {
+    table: BTreeMap<(u8, u8), u8>,
+}
+
+impl Default for Formless {
+    fn default() -> Self {
+        Self { table: [((1, 2), 3)].into() }
+    }
+}
+
+/// Its defaults cannot be stored.
+#[rle::algorithm(name = "Formless", flag = "run_formless")]
+fn formless(_: &RunContext, config: Formless) -> rle::Result<RunResult> {
+    Ok(RunResult::new().metric("table", config.table.len()))
 }
 
 /// Needs a model, whose content counts, and a table, whose content does not.

@@ -54,10 +54,7 @@ pub(super) fn assign_all(
     if let Some(path) = config_file.or_else(|| variable("config").map(|(_, path)| path)) {
         file::apply(&mut layers, path.as_ref())?;
     }
-    // A variable such as RLE_VERSION means something else, whoever sets it.
-    let valued = SETTINGS.iter().filter(|setting| setting.kind != Kind::Switch);
-    let keys = valued.map(|setting| setting.key).filter(|key| *key != "config");
-    for key in keys.chain(layers.flags()) {
+    for key in variable_keys().chain(layers.flags()) {
         if let Some((name, text)) = variable(key) {
             layers.assign_text(key, text, &name)?;
         }
@@ -71,6 +68,15 @@ pub(super) fn assign_all(
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
     Ok(Request { config: layers.config, dry_run: layers.dry_run, format: layers.format })
+}
+
+/// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
+/// and `RLE_HELP` ask for nothing.
+fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
+    SETTINGS
+        .iter()
+        .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
+        .map(|setting| setting.key)
 }
 
 /// The configuration while layers are applied to it.
@@ -321,6 +327,15 @@ pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_and_version_are_no_variables() {
+        let keys: Vec<_> = variable_keys().collect();
+        assert!(keys.contains(&"num_runs") && keys.contains(&"format"), "{keys:?}");
+        for switch in ["help", "version"] {
+            assert!(!keys.contains(&switch), "{keys:?}");
+        }
+    }
 
     #[test]
     fn paths_may_quote_segments_that_hold_dots() {

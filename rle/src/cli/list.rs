@@ -45,7 +45,7 @@ pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error>
 /// One algorithm whose defaults cannot be used must not hide the others.
 fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
     let config = match &spec.config {
-        ConfigSource::Typed(config_type) => config_type.resolve(&Value::object(), &[]),
+        ConfigSource::Typed(config_type) => config_type.defaults(),
         ConfigSource::Untyped(value) => Ok(value.clone()),
     };
     let (config, fault) = match config {

@@ -7,22 +7,22 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// `RLE_PROGRESS_SECONDS`: the distance of a slot's plain lines, `Some(None)` for no such lines.
-/// Nothing where it is unset or no number of seconds, which is a warning.
-pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option<Option<Duration>> {
-    let value = variable("RLE_PROGRESS_SECONDS")?;
-    match value.trim().parse::<f64>().ok().and_then(|value| Duration::try_from_secs_f64(value).ok())
-    {
-        Some(Duration::ZERO) => Some(None),
-        Some(interval) => Some(Some(interval)),
-        None => {
-            tracing::warn!(
-                "RLE_PROGRESS_SECONDS is `{}`, expected a number of seconds, 0 for no lines",
-                super::text::escape_controls(&value)
-            );
-            None
-        }
-    }
+/// Plain lines of one slot are this far apart unless the environment says otherwise.
+const LINE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The distance of a slot's plain lines, nothing for no such lines: `RLE_PROGRESS_SECONDS`, where 0
+/// means none. What is no number of seconds is a warning.
+pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+    let Some(value) = variable("RLE_PROGRESS_SECONDS") else { return Some(LINE_INTERVAL) };
+    let seconds = value.trim().parse().ok();
+    let Some(interval) = seconds.and_then(|value| Duration::try_from_secs_f64(value).ok()) else {
+        tracing::warn!(
+            "RLE_PROGRESS_SECONDS is `{}`, expected a number of seconds, 0 for no lines",
+            super::text::escape_controls(&value)
+        );
+        return Some(LINE_INTERVAL);
+    };
+    (!interval.is_zero()).then_some(interval)
 }
 
 /// Whether to draw bars: `RLE_VERBOSE=1` always, `0` never, else on a terminal that can move its
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn the_line_interval_is_in_seconds() {
         let interval = |value| line_interval(set(&[("RLE_PROGRESS_SECONDS", value)]));
-        assert_eq!(interval("5"), Some(Some(Duration::from_secs(5))));
-        assert_eq!(interval(" 0.5 "), Some(Some(Duration::from_millis(500))));
-        assert_eq!(interval("0"), Some(None));
-        assert_eq!(["-1", "soon", "NaN", "1e300"].map(interval), [None; 4]);
-        assert_eq!(line_interval(set(&[])), None);
+        assert_eq!(interval("5"), Some(Duration::from_secs(5)));
+        assert_eq!(interval(" 0.5 "), Some(Duration::from_millis(500)));
+        assert_eq!(interval("0"), None);
+        assert_eq!(["-1", "soon", "NaN", "1e300"].map(interval), [Some(LINE_INTERVAL); 4]);
+        assert_eq!(line_interval(set(&[])), Some(LINE_INTERVAL));
     }
 
     #[cfg(feature = "cli")]

@@ -41,7 +41,7 @@ impl RunningSlot {
 
     pub(super) fn next_look(&self, interval: Duration) -> Instant {
         // An interval beyond the clock's range is as good as a day.
-        self.looked.checked_add(interval).unwrap_or(self.looked + Duration::from_secs(86_400))
+        self.looked.checked_add(interval).unwrap_or(self.looked + Duration::from_hours(24))
     }
 
     pub(super) fn end_text(&self, outcome: SlotOutcome, now: Instant) -> String {
@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_share_stays_between_nothing_and_all() {
-        assert_eq!([share(5, None), share(5, Some(0)), share(5, Some(4))], [0.0, 0.0, 1.0]);
+        let percent = |total| (share(5, total) * 100.0).to_string();
+        assert_eq!([None, Some(0), Some(4), Some(10)].map(percent), ["0", "0", "100", "50"]);
     }
 
     #[test]

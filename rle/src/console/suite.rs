@@ -12,9 +12,6 @@ use super::running::RunningSlot;
 use super::tally::{SlotOutcome, Tally};
 use crate::progress::Progress;
 
-/// Plain lines of one slot are this far apart unless `RLE_PROGRESS_SECONDS` says otherwise.
-const LINE_INTERVAL: Duration = Duration::from_secs(30);
-
 /// Bars are drawn this often.
 #[cfg(feature = "cli")]
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
@@ -54,8 +51,8 @@ struct State {
 impl SuiteConsole {
     /// For a library's user: plain lines through `tracing`, to whatever subscriber there is.
     pub(crate) fn lines() -> Self {
-        let interval = super::environment::line_interval(super::environment::variable);
-        Self::new(View::Lines(interval.unwrap_or(Some(LINE_INTERVAL))))
+        use super::environment;
+        Self::new(View::Lines(environment::line_interval(environment::variable)))
     }
 
     /// For the generated program: bars on a terminal, plain lines elsewhere, `RLE_VERBOSE` decides.
@@ -150,7 +147,7 @@ impl SuiteConsole {
         }
         #[cfg(feature = "cli")]
         if self.view == View::Bars {
-            super::stderr::show(Vec::new());
+            super::stderr::show(&[]);
         }
     }
 }
@@ -232,10 +229,12 @@ impl State {
 
     #[cfg(feature = "cli")]
     fn draw(&self, now: Instant) {
-        use super::{bars, stderr};
-        let suite = self.suite_text(now);
-        let share = self.tally.share();
-        stderr::show(bars::bar_lines(&self.running, share, &suite, stderr::size(), now));
+        use super::bars::{self, Bar};
+        use super::stderr;
+        let suite = Bar::of(self.tally.progress(), format!("suite {}", self.suite_text(now)));
+        let mut bars = bars::slot_bars(&self.running, stderr::size().1, now);
+        bars.push(suite);
+        stderr::show(&bars);
     }
 }
 
@@ -287,12 +286,12 @@ mod tests {
     #[test]
     fn the_end_does_not_wait_for_the_next_line() {
         let begun = Instant::now();
-        let (mut console, _lines) = console(Some(Duration::from_secs(3600)));
+        let (mut console, _lines) = console(Some(Duration::from_hours(1)));
         console.start(1, 0);
         console.slot_started("IPPO run 0", Progress::new());
         console.finish();
         assert!(console.refresher.is_none());
-        assert!(begun.elapsed() < Duration::from_secs(600));
+        assert!(begun.elapsed() < Duration::from_mins(10));
     }
 
     #[test]

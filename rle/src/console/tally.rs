@@ -54,11 +54,10 @@ impl Tally {
         }
     }
 
-    /// The share of the slots that ended, from 0 to 1.
+    /// The slots that ended, of how many.
     #[cfg(feature = "cli")]
-    #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
-    pub(super) fn share(&self) -> f64 {
-        self.ended() as f64 / self.total.max(1) as f64
+    pub(super) const fn progress(&self) -> (u64, u64) {
+        (self.ended() as u64, self.total as u64)
     }
 
     /// Slots that need no more attention.

@@ -43,7 +43,7 @@ fn is_unshowable(character: char) -> bool {
 /// The columns that the text takes on a terminal, near enough to align a table: combining marks
 /// take none, East Asian wide characters and emoji two.
 pub(crate) fn display_width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }
 
 pub(super) fn char_width(character: char) -> usize {
@@ -94,7 +94,7 @@ pub(crate) fn count_text(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

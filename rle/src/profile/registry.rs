@@ -180,6 +180,7 @@ impl ThreadSums {
     }
 }
 
+#[inline]
 pub(super) fn current_lap() -> u64 {
     LAP.load(Ordering::Relaxed)
 }

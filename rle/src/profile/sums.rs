@@ -69,6 +69,7 @@ impl Sums {
 
     /// Adds one call. Only ever called by the thread that these sums belong to, hence plain loads
     /// and stores.
+    #[inline]
     pub(super) fn record(&self, nanos: u64, lap: u64) {
         const MINE: Ordering = Ordering::Relaxed;
         let sequence = self.sequence.load(MINE);
@@ -102,7 +103,7 @@ impl Sums {
                 longest: self.longest.load(Ordering::Relaxed),
             };
             fence(Ordering::Acquire);
-            if before % 2 == 0 && self.sequence.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == before {
                 return reading;
             }
             // The writer may have lost its CPU half-way.

@@ -203,7 +203,7 @@ fn a_panic_is_recorded_and_unwinds_the_depth() {
 fn an_early_return_is_recorded() {
     fn half(site: &'static Site, value: u32) -> Option<u32> {
         let _guard = site.enter();
-        let half = (value % 2 == 0).then_some(value / 2)?;
+        let half = value.is_multiple_of(2).then_some(value / 2)?;
         if half == 1 {
             return None;
         }

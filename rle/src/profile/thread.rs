@@ -34,6 +34,7 @@ thread_local! {
         const { Local { thread: Cell::new(NO_THREAD), stages: RefCell::new(Vec::new()) } };
 }
 
+#[inline]
 pub(super) fn enter(stage: usize) -> Entered {
     LOCAL
         .try_with(|local| {
@@ -43,6 +44,7 @@ pub(super) fn enter(stage: usize) -> Entered {
         .unwrap_or(Entered { thread: NO_THREAD, outermost: true })
 }
 
+#[inline]
 pub(super) fn leave(stage: usize, entered: Entered, nanos: u64) {
     let at_home = LOCAL.try_with(|local| {
         local.with_stage(stage, |here| {
@@ -66,6 +68,7 @@ pub(super) fn leave(stage: usize, entered: Entered, nanos: u64) {
     }
 }
 
+#[inline]
 pub(super) fn record(stage: usize, nanos: u64) {
     let recorded = LOCAL.try_with(|local| {
         local.with_stage(stage, |here| here.sums.record(nanos, registry::current_lap()));
@@ -76,6 +79,7 @@ pub(super) fn record(stage: usize, nanos: u64) {
 }
 
 impl Local {
+    #[inline]
     fn with_stage<T>(&self, stage: usize, body: impl FnOnce(&LocalStage) -> T) -> T {
         if let Some(Some(here)) = self.stages.borrow().get(stage) {
             return body(here);
@@ -103,6 +107,7 @@ impl Local {
 }
 
 impl LocalStage {
+    #[inline]
     fn enter(&self) -> bool {
         let mut depth = self.depth.get();
         if depth > 0 {
