@@ -168,7 +168,7 @@ fn an_algorithm_can_be_tested_without_a_runner() {
     assert_eq!(ctx.required("model").unwrap(), Path::new("/models/wm.bin"));
     let error = ctx.required("modle").unwrap_err().to_string();
     assert!(error.contains("`modle`") && error.contains("declared: `model`"), "{error}");
-    random(&ctx).unwrap();
+    assert!(random(&ctx).is_ok());
     assert!(directory.path().join("ppo_w_gae/artifacts/run_2/policy.txt").is_file());
     let error = ctx.artifact_path("../x").unwrap_err().to_string();
     assert!(error.contains("`../x`"), "{error}");

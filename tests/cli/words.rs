@@ -76,7 +76,7 @@ fn help_tells_every_option_and_command() {
         assert!(help.stdout.contains(word), "no {word} in {}", help.stdout);
     }
     assert_eq!(help.stderr, "");
-    assert_eq!(lab.run(&["status", "-h"]).ok().stdout.is_empty(), false);
+    assert!(!lab.run(&["status", "-h"]).ok().stdout.is_empty());
 }
 
 #[test]
