@@ -190,7 +190,9 @@ mod tests {
         let mut environment = environment();
         for _ in 0..2 {
             let episodes = [(); 3].map(|()| environment.episode(|_| crate::physics::Action::Left));
-            episodes.iter().for_each(|episode| history.add_episode(episode));
+            for episode in &episodes {
+                history.add_episode(episode);
+            }
             history.end_iteration(&[("loss", 0.5)]);
         }
         let rows = &history.episodes;

@@ -146,7 +146,9 @@ impl Learner for Reinforce {
     fn iterate(&mut self) {
         let episodes = self.rollout();
         let loss = self.train(&episodes);
-        episodes.iter().for_each(|episode| self.history.add_episode(episode));
+        for episode in &episodes {
+            self.history.add_episode(episode);
+        }
         self.history.end_iteration(&[("loss", loss)]);
     }
 

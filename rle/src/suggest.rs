@@ -1,7 +1,7 @@
-//! Near matches for misspelt names.
+//! Near matches for misspelt names: what the whole crate means by "near".
 
 /// How alike two names must be, from 0 to 1, to be offered for each other.
-const ALIKE: f64 = 0.7;
+const ALIKE: f64 = 0.75;
 
 /// How alike names are that one slip of the finger tells apart.
 const ONE_SLIP: f64 = 0.9;

@@ -35,11 +35,13 @@ fn words_that_are_no_text_are_refused() {
     let ended = Ended::of(lab.command([odd]).output().unwrap());
     ended.refused(&["not valid UTF-8"]);
     assert!(lab.tree() == before);
-    // A variable that is no text is as good as unset, for whoever sets it does not mean us.
     let mut command = lab.command(["status"]);
-    command
-        .env("RLE_NUM_RUNS", OsStr::from_bytes(b"\xff"))
-        .env("OTHER", OsStr::from_bytes(b"\xff"));
+    command.env("RLE_NUM_RUNS", OsStr::from_bytes(b"\xff"));
+    Ended::of(command.output().unwrap()).refused(&["RLE_NUM_RUNS", "not valid UTF-8"]);
+    assert!(lab.tree() == before);
+    // Variables of others are none of our business.
+    let mut command = lab.command(["status"]);
+    command.env("OTHER", OsStr::from_bytes(b"\xff"));
     Ended::of(command.output().unwrap()).ok();
 }
 

@@ -2,12 +2,14 @@
 //! variables, `--set`, options.
 
 use std::env;
+use std::ffi::OsString;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{Kind, SETTINGS, TRUTH_WORDS};
+use crate::suite::settings::{Kind, SETTINGS};
 use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
@@ -42,20 +44,26 @@ pub(super) fn assign_all(
     invocation: &Invocation,
     specs: &[AlgorithmSpec],
 ) -> Result<Request, Error> {
+    assign_with(config, invocation, specs, |name| env::var_os(name))
+}
+
+fn assign_with(
+    config: SuiteConfig,
+    invocation: &Invocation,
+    specs: &[AlgorithmSpec],
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Request, Error> {
     let mut layers = Layers { config, specs, dry_run: false, format: Format::Text };
-    let variable = |key: &str| {
-        let name = format!("RLE_{}", key.to_uppercase());
-        if OTHER_VARIABLES.contains(&name.as_str()) {
-            return None;
-        }
-        Some((name.clone(), env::var(name).ok().filter(|text| !text.is_empty())?))
+    let variable = |key: &str| variable(key, &environment);
+    let config_file = match invocation.last("config") {
+        Some(path) => Some(path.to_owned()),
+        None => variable("config")?.map(|(_, path)| path),
     };
-    let config_file = invocation.last("config").map(ToOwned::to_owned);
-    if let Some(path) = config_file.or_else(|| variable("config").map(|(_, path)| path)) {
+    if let Some(path) = config_file {
         file::apply(&mut layers, path.as_ref())?;
     }
     for key in variable_keys().chain(layers.flags()) {
-        if let Some((name, text)) = variable(key) {
+        if let Some((name, text)) = variable(key)? {
             layers.assign_text(key, text, &name)?;
         }
     }
@@ -68,6 +76,24 @@ pub(super) fn assign_all(
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
     Ok(Request { config: layers.config, dry_run: layers.dry_run, format: layers.format })
+}
+
+/// The variable of an option and its text; none where it is unset or empty.
+fn variable(
+    key: &str,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<(String, String)>, Error> {
+    let name = format!("RLE_{}", key.to_uppercase());
+    if OTHER_VARIABLES.contains(&name.as_str()) {
+        return Ok(None);
+    }
+    match environment(&name).filter(|text| !text.is_empty()).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some((name, text))),
+        Some(Err(text)) => {
+            Err(Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display())))
+        }
+    }
 }
 
 /// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
@@ -109,23 +135,27 @@ impl<'a> Layers<'a> {
                 })?;
                 Ok(())
             }
-            _ => self.assign(key, Raw::Text(text), origin),
+            _ => self.assign(key, &Raw::Text(text), origin),
         }
     }
 
     /// Assigns a layered setting or a flag.
-    pub(super) fn assign(&mut self, key: &str, raw: Raw, origin: &str) -> Result<(), Error> {
+    pub(super) fn assign(&mut self, key: &str, raw: &Raw, origin: &str) -> Result<(), Error> {
+        if EXCLUDED_COMMON_KEYS.contains(&key) {
+            // It may stand in the shared configuration too: the later layer counts.
+            self.config.common_config.remove(key);
+        }
         match key {
-            "num_runs" => self.config.num_runs = whole(&raw, origin, u64::from(u32::MAX))?,
-            "base_seed" => self.config.base_seed = whole(&raw, origin, u64::MAX)?,
-            "run_numbers" => self.config.run_numbers = Some(run_numbers(&raw, origin)?),
-            "export_dir" => self.config.export_dir = non_empty(&raw, origin)?.into(),
-            "algorithms" => self.config.algorithms = Some(self.algorithm_words(&raw, origin)?),
-            "just_vis" => self.config.just_vis = truth(&raw, origin)?,
-            "resume_completed_runs" => self.config.resume_completed_runs = truth(&raw, origin)?,
-            "rerun" => self.config.rerun.extend(words(&raw, origin)?),
+            "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
+            "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
+            "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
+            "export_dir" => self.config.export_dir = non_empty(raw, origin)?.into(),
+            "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
+            "just_vis" => self.config.just_vis = truth(raw, origin)?,
+            "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
+            "rerun" => self.config.rerun.extend(words(raw, origin)?),
             flag => {
-                let on = truth(&raw, origin)?;
+                let on = truth(raw, origin)?;
                 self.config.common_config.remove(flag);
                 self.config.flags.insert(flag.to_owned(), on);
             }
@@ -173,7 +203,7 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             [key] if self.is_layered(key) => {
-                self.assign(key, Raw::Text(text.to_owned()), &format!("{origin} {key}"))
+                self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
             _ => {
                 let root = path.first().map_or("", String::as_str);
@@ -251,8 +281,9 @@ fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
     };
     read.ok_or_else(|| {
         Error::usage(format!(
-            "{origin}: {} is no truth value; use one of {TRUTH_WORDS}",
-            shown(raw)
+            "{origin}: {} is no truth value; use one of {}",
+            shown(raw),
+            typed::BOOL_WORDS
         ))
     })
 }
@@ -357,5 +388,43 @@ mod tests {
         for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
             assert_eq!(read(bad), None, "{bad}");
         }
+    }
+
+    fn assigned(
+        config: SuiteConfig,
+        options: &[(&str, &str)],
+        variables: &[(&str, &str)],
+    ) -> Result<SuiteConfig, Error> {
+        let owned = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
+        let values = options.iter().map(owned).collect();
+        let invocation = Invocation { command: super::super::args::Command::Run, values };
+        let environment = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, text)| OsString::from(text))
+        };
+        assign_with(config, &invocation, &[], environment).map(|request| request.config)
+    }
+
+    #[test]
+    fn an_option_outranks_the_same_key_of_the_shared_configuration() {
+        let config = SuiteConfig::new("e").common("just_vis", true);
+        let mut config = assigned(config, &[("just_vis", "false")], &[]).unwrap();
+        crate::suite::selection::separate_common(&mut config, &[]).unwrap();
+        assert!(!config.just_vis);
+    }
+
+    #[test]
+    fn variables_give_options_but_neither_help_nor_version() {
+        let variables = [("RLE_NUM_RUNS", "3"), ("RLE_BASE_SEED", ""), ("RLE_VERSION", "1.2")];
+        let config = assigned(SuiteConfig::new("e"), &[], &variables).unwrap();
+        assert_eq!((config.num_runs, config.base_seed), (3, 0));
+        assert!(config.flags.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_is_refused() {
+        use std::os::unix::ffi::OsStringExt;
+        let error = variable("num_runs", |_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+        assert!(error.to_string().contains("RLE_NUM_RUNS"), "{error}");
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                 }
             }
             key if layers.roots().contains(&key) => {
-                layers.assign(key, Raw::Value(value), &format!("{origin}: {key}"))?;
+                layers.assign(key, &Raw::Value(value), &format!("{origin}: {key}"))?;
             }
             key => return Err(problem(unknown_key(layers, key))),
         }

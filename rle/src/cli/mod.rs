@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
+use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
 use crate::suite::{Start, SuiteConfig, settings};
@@ -47,7 +48,7 @@ fn carry_out(
         Parsed::Shown(status) => return Ok(status),
     };
     let mut config = suite().map_err(|error| {
-        Error::usage(format!("the suite's configuration: {}", show::chain(error.as_ref())))
+        Error::usage(format!("the suite's configuration: {}", chain_text(error.as_ref(), ": ")))
     })?;
     if config.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir() {
         config.source_dir = Some(program.manifest_dir.into());

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub use config::{IntoSuiteConfig, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
+#[cfg(feature = "cli")]
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
 
 use crate::Error;
@@ -112,7 +113,6 @@ impl Start {
         let mut specs = if registered { registry::algorithms()? } else { Vec::new() };
         specs.extend(given);
         let plan = Plan::new(config, &specs)?;
-        refuse_file_in_the_way(&record::runs_dir(&plan.facts.export_dir))?;
         let decisions =
             plan.slots.iter().map(|slot| plan.inspect(slot)).collect::<Result<_, Error>>()?;
         Ok(Self { plan, decisions })
@@ -130,6 +130,7 @@ impl Start {
         SuitePlan { slots }
     }
 
+    #[cfg(feature = "cli")]
     pub(crate) fn export_dir(&self) -> &Path {
         &self.plan.facts.export_dir
     }
@@ -153,7 +154,7 @@ impl Start {
         for (slot, decision) in self.plan.slots.iter().zip(&self.decisions) {
             let outcome = match decision.action {
                 SlotAction::Reuse => SlotOutcome::Reused,
-                SlotAction::Run | SlotAction::Busy => executor.run(slot, false),
+                SlotAction::Run | SlotAction::Busy => executor.run(slot),
             };
             if outcome == SlotOutcome::Busy {
                 tracing::info!(
@@ -165,7 +166,7 @@ impl Start {
         }
         for (slot, outcome) in self.plan.slots.iter().zip(&mut outcomes) {
             if *outcome == SlotOutcome::Busy {
-                *outcome = executor.run(slot, true);
+                *outcome = executor.run(slot);
                 if *outcome == SlotOutcome::Busy {
                     console.slot_finished(&self.plan.label(slot), console::SlotOutcome::Busy);
                 }
@@ -214,21 +215,12 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
                 Err(error) => return Err(Error::io("create the directory", path, error)),
             }
         }
-        refuse_file_in_the_way(directory)?;
+        if !directory.is_dir() {
+            let file = directory.ancestors().find(|ancestor| ancestor.is_file());
+            return Err(Error::file(file.unwrap_or(directory), plan::NO_DIRECTORY));
+        }
     }
     Ok(())
-}
-
-/// A path that leads through a file is named as such: the system says no more than "not a
-/// directory" of whatever is looked for below it.
-fn refuse_file_in_the_way(directory: &Path) -> Result<(), Error> {
-    match directory.ancestors().find(|ancestor| ancestor.exists()) {
-        Some(file) if !file.is_dir() => {
-            let problem = "is a file; --export-dir must name a directory or a new path";
-            Err(Error::file(file, problem))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A record's size of bytes, so that a full disk shows before anything is computed.

@@ -174,6 +174,9 @@ pub(crate) fn flag_option(flag: &str) -> String {
     format!("--{}", flag.replace('_', "-"))
 }
 
+/// A mistyped window must not fill the memory with its plan.
+const MOST_RUNS: u32 = 1_000_000;
+
 /// The run indices that a start is about, ascending.
 ///
 /// # Errors
@@ -183,6 +186,13 @@ pub(crate) fn select_runs(config: &SuiteConfig) -> Result<Vec<u32>, Error> {
         return Err(Error::usage("--num-runs is 0; it must be at least 1"));
     }
     let Some(numbers) = &config.run_numbers else {
+        if config.num_runs > MOST_RUNS {
+            return Err(Error::usage(format!(
+                "--num-runs {} is more than one start can plan ({MOST_RUNS}); choose some of them \
+                 with --run-numbers",
+                config.num_runs
+            )));
+        }
         return Ok((0..config.num_runs).collect());
     };
     if numbers.is_empty() {
