@@ -17,6 +17,11 @@ pub trait Learner: Serialize + DeserializeOwned {
     /// The number of steps of a whole training run.
     fn iterations(&self) -> u32;
 
+    /// The number of steps taken so far.
+    fn iteration(&self) -> u32 {
+        u32::try_from(self.history().global_step.len()).unwrap_or(u32::MAX)
+    }
+
     /// Takes one step: plays some episodes and learns from them.
     fn iterate(&mut self);
 

@@ -36,33 +36,58 @@ const EVALUATION_EPISODES: u32 = 50;
 /// Policy gradient with a small network.
 #[rle::algorithm(name = "REINFORCE", flag = "run_reinforce")]
 fn reinforce(ctx: &RunContext, config: reinforce::Config) -> rle::Result<RunResult> {
-    learn(ctx, Reinforce::new(config, environment(ctx)?, ctx.algorithm_stream("policy"))?)
+    learn(ctx, || Reinforce::new(config, environment(ctx)?, ctx.algorithm_stream("policy")))
 }
 
 /// The cross-entropy method: evolution of a linear policy.
 #[rle::algorithm(name = "CEM", flag = "run_cem")]
 fn cross_entropy(ctx: &RunContext, config: cross_entropy::Config) -> rle::Result<RunResult> {
-    learn(ctx, CrossEntropy::new(config, environment(ctx)?, ctx.algorithm_stream("policy"))?)
+    learn(ctx, || CrossEntropy::new(config, environment(ctx)?, ctx.algorithm_stream("policy")))
 }
 
 /// A table of action values on a state cut into cells.
 #[rle::algorithm(name = "Q-Learning", flag = "run_q_learning")]
 fn q_learning(ctx: &RunContext, config: q_learning::Config) -> rle::Result<RunResult> {
-    learn(ctx, QLearning::new(config, environment(ctx)?, ctx.algorithm_stream("policy")))
+    learn(ctx, || Ok(QLearning::new(config, environment(ctx)?, ctx.algorithm_stream("policy"))))
 }
+
+/// How many checkpoints a run saves, where they are on.
+const CHECKPOINTS: u32 = 10;
+
+/// A checkpoint's payload: the whole learner.
+const LEARNER_FILE: &str = "learner.json";
 
 /// The cart-pole that the suite describes. All learners meet the same starts in the same order.
 fn environment(ctx: &RunContext) -> rle::Result<Environment> {
     Ok(Environment::new(ctx.env_config_as()?, ctx.stream("env")))
 }
 
-/// Trains to the end, then judges the policy and saves it.
-fn learn(ctx: &RunContext, mut learner: impl Learner) -> rle::Result<RunResult> {
+/// Trains to the end, then judges the policy and saves it. A run that was stopped goes on from
+/// its last checkpoint to the same result.
+fn learn<L: Learner>(
+    ctx: &RunContext,
+    begin: impl FnOnce() -> rle::Result<L>,
+) -> rle::Result<RunResult> {
+    let checkpoint = ctx.checkpoint();
+    let mut learner: L = match checkpoint.latest() {
+        Some(latest) => serde_json::from_slice(&fs::read(latest.path(LEARNER_FILE)?)?)?,
+        None => begin()?,
+    };
+    let save_every = (learner.iterations() / CHECKPOINTS).max(1);
     ctx.progress().set_total(learner.iterations().into());
-    for _ in 0..learner.iterations() {
+    ctx.progress().set_position(learner.iteration().into());
+    while learner.iteration() < learner.iterations() {
         learner.iterate();
         ctx.progress().inc(1);
         ctx.progress().set_message(recent_return(learner.history()));
+        let stop = ctx.should_stop();
+        if checkpoint.enabled() && (stop || learner.iteration().is_multiple_of(save_every)) {
+            checkpoint.write(LEARNER_FILE, serde_json::to_vec(&learner)?)?;
+            checkpoint.save(learner.iteration())?;
+        }
+        if stop {
+            return Ok(ctx.interrupted());
+        }
     }
 
     let constants: Constants = ctx.env_config_as()?;

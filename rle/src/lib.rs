@@ -37,6 +37,8 @@ mod suite;
 mod timings;
 mod typed;
 pub mod value;
+#[cfg(feature = "cli")]
+mod verify;
 
 pub use algorithm::AlgorithmSpec;
 pub use artifact::PathKind;

@@ -235,7 +235,7 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 /// Why the tracked outputs of a record no longer are what it says; none when they are.
-fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason> {
+pub(crate) fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason> {
     head.artifact_paths
         .iter()
         .filter_map(|(label, tracked)| output_reason(export_dir, label, tracked))

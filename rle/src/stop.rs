@@ -87,6 +87,13 @@ impl Stop {
         lock(&self.0.why).clone()
     }
 
+    /// Requests a stop and leaves it at that.
+    pub(crate) fn ask(&self, why: &str) {
+        if !self.0.requested.swap(true, Ordering::Relaxed) {
+            *lock(&self.0.why) = Some(why.to_owned());
+        }
+    }
+
     /// Requests a stop; a run whose algorithm never asked ends with the process.
     pub(crate) fn request(&self, why: &str) {
         if !self.0.requested.swap(true, Ordering::Relaxed) {

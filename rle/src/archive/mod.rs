@@ -22,7 +22,8 @@ use crate::record;
 use crate::slot::{SlotId, Slug};
 use crate::timings;
 
-pub(crate) use care::{Entry, list, prune, restore};
+#[cfg(feature = "cli")]
+pub(crate) use care::{Entry, find, list, prune, restore, to_prune};
 
 use gather::Gathered;
 use transfer::{Step, Transfer};

@@ -25,11 +25,14 @@ use crate::Error;
 use crate::artifact;
 use crate::profile::RunTimer;
 use crate::slot::SlotId;
+use crate::stop::Stop;
 use crate::storage::write_atomically;
 use crate::value::Value;
 
 pub(crate) use format::{Manifest, StageSum};
-pub(crate) use store::{Found, check_all, directory, find, newer_problem};
+pub(crate) use store::{Found, directory, find, newer_problem};
+#[cfg(feature = "cli")]
+pub(crate) use store::{check_all, newest_sequence};
 
 use store::Store;
 
@@ -129,6 +132,8 @@ pub(crate) struct Setup {
     pub(crate) latest: Option<Latest>,
     /// Run time of the attempts that led here, in seconds.
     pub(crate) seconds_before: f64,
+    /// Asked to stop after each save: how interruption is tried out.
+    pub(crate) stop_at_save: Option<Stop>,
 }
 
 struct State {
@@ -136,6 +141,7 @@ struct State {
     attempt: u32,
     latest: Option<Latest>,
     seconds_before: f64,
+    stop_at_save: Option<Stop>,
     began: Instant,
     timer: Mutex<Option<Arc<RunTimer>>>,
     store: Mutex<Store>,
@@ -143,13 +149,22 @@ struct State {
 
 impl Checkpoint {
     pub(crate) fn new(setup: Setup) -> Self {
-        let Setup { export_dir, slot, request_hash, enabled, attempt, latest, seconds_before } =
-            setup;
+        let Setup {
+            export_dir,
+            slot,
+            request_hash,
+            enabled,
+            attempt,
+            latest,
+            seconds_before,
+            stop_at_save,
+        } = setup;
         Self(Arc::new(State {
             enabled,
             attempt,
             latest,
             seconds_before,
+            stop_at_save,
             began: Instant::now(),
             timer: Mutex::new(None),
             store: Mutex::new(Store::new(directory(&export_dir, &slot), request_hash, slot)),
@@ -233,7 +248,11 @@ impl Checkpoint {
             .map_err(|error| error.under_key("checkpoint metadata"))?;
         let seconds = self.0.seconds_before + self.0.began.elapsed().as_secs_f64();
         let stages = self.stages();
-        self.store().save(self.0.attempt, metadata, seconds, stages)
+        self.store().save(self.0.attempt, metadata, seconds, stages)?;
+        if let Some(stop) = &self.0.stop_at_save {
+            stop.ask("a checkpoint was saved");
+        }
+        Ok(())
     }
 
     /// Stage times of the attempts that led here and of this one.

@@ -94,6 +94,21 @@ pub(crate) fn find(
     Ok(if any { Found::Damaged(problems) } else { Found::Nothing })
 }
 
+/// The sequence number of the newest generation that was completed.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub(crate) fn newest_sequence(export_dir: &Path, slot: &SlotId) -> Result<Option<u64>, Error> {
+    let home = directory(export_dir, slot);
+    Ok(newest_complete(&home, generations(&home)?))
+}
+
+fn newest_complete(home: &Path, generations: Vec<u64>) -> Option<u64> {
+    generations.into_iter().find(|&sequence| {
+        home.join(generation_name(sequence)).join(MANIFEST).symlink_metadata().is_ok()
+    })
+}
+
 /// What is wrong with a slot's checkpoints, whoever made them.
 ///
 /// # Errors
@@ -207,10 +222,7 @@ impl Store {
         if let Some(sequence) = self.open {
             return Ok(self.home.join(generation_name(sequence)));
         }
-        let newest = generations(&self.home)?.into_iter().find(|&sequence| {
-            let generation = self.home.join(generation_name(sequence));
-            generation.join(MANIFEST).symlink_metadata().is_ok()
-        });
+        let newest = newest_complete(&self.home, generations(&self.home)?);
         let sequence = newest.unwrap_or(0) + 1;
         let generation = self.home.join(generation_name(sequence));
         // What a killed attempt left half written.

@@ -22,18 +22,30 @@ pub(super) enum Command {
     Run,
     List,
     Status,
+    Verify,
+    Archive,
 }
 
-const COMMANDS: [(&str, Command, &str); 3] = [
+impl Command {
+    fn name(self) -> &'static str {
+        COMMANDS.iter().find(|(_, command, _)| *command == self).map_or("", |(name, ..)| name)
+    }
+}
+
+const COMMANDS: [(&str, Command, &str); 5] = [
     ("run", Command::Run, "compute every requested slot that no record answers (the default)"),
     ("list", Command::List, "show algorithms, flags, stages and default configurations"),
     ("status", Command::Status, "show for every slot whether it is reused, and why not"),
+    ("verify", Command::Verify, "hash all tracked outputs and checkpoints again"),
+    ("archive", Command::Archive, "archive list, archive restore NAME, archive prune --keep N"),
 ];
 
 /// A checked command line.
 #[derive(Debug)]
 pub(super) struct Invocation {
     pub(super) command: Command,
+    /// Further words of the command: `restore NAME`.
+    pub(super) words: Vec<String>,
     /// Keys such as `num_runs` or a flag, and the text given, in the order of the words.
     pub(super) values: Vec<(String, String)>,
 }
@@ -75,9 +87,9 @@ pub(super) fn parse(
         })
         .collect::<Result<_, _>>()?;
     let options = options(specs);
-    let (command, words) = normalise(&words, &options)?;
+    let Normal { command, words, options: normal } = normalise(&words, &options)?;
     let clap = clap_command(program, &options);
-    match clap.try_get_matches_from(words) {
+    match clap.try_get_matches_from(normal) {
         Ok(matches) => {
             let mut values = Vec::new();
             for option in &options {
@@ -91,7 +103,9 @@ pub(super) fn parse(
             }
             values.sort();
             let values = values.into_iter().map(|(_, key, text)| (key, text)).collect();
-            Ok(Parsed::Command(Invocation { command, values }))
+            let invocation = Invocation { command, words, values };
+            refuse_misplaced(&invocation)?;
+            Ok(Parsed::Command(invocation))
         }
         Err(error) => {
             let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -129,8 +143,32 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
     options
 }
 
-fn normalise(words: &[String], options: &[OptionSpec]) -> Result<(Command, Vec<String>), Error> {
+/// An option of another command would be ignored: it is refused.
+fn refuse_misplaced(invocation: &Invocation) -> Result<(), Error> {
+    for (key, _) in &invocation.values {
+        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        let Some(owner) = setting.and_then(|setting| setting.only_for) else { continue };
+        if owner != invocation.command.name() {
+            return Err(Error::usage(format!(
+                "{} belongs to the command `{owner}`, not to `{}`",
+                flag_option(key),
+                invocation.command.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A command line in the form that clap reads.
+struct Normal {
+    command: Command,
+    words: Vec<String>,
+    options: Vec<String>,
+}
+
+fn normalise(words: &[String], options: &[OptionSpec]) -> Result<Normal, Error> {
     let mut command = None;
+    let mut further = Vec::new();
     let mut normal = Vec::with_capacity(words.len());
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
@@ -164,13 +202,15 @@ fn normalise(words: &[String], options: &[OptionSpec]) -> Result<(Command, Vec<S
             });
         } else if command.is_none() {
             command = Some(find_command(word)?);
+        } else if command == Some(Command::Archive) {
+            further.push(word.clone());
         } else {
             return Err(Error::usage(format!(
                 "unexpected word `{word}`; options begin with `--`, settings have the form key=value"
             )));
         }
     }
-    Ok((command.unwrap_or(Command::Run), normal))
+    Ok(Normal { command: command.unwrap_or(Command::Run), words: further, options: normal })
 }
 
 fn find_option<'a>(

@@ -28,6 +28,14 @@ pub(super) struct Request {
     pub(super) config: SuiteConfig,
     pub(super) dry_run: bool,
     pub(super) format: Format,
+    /// `status --why`.
+    pub(super) why: Option<String>,
+    /// `verify --interruption`.
+    pub(super) interruption: bool,
+    /// `archive prune --keep`.
+    pub(super) keep: Option<u32>,
+    /// `archive prune --yes`.
+    pub(super) yes: bool,
 }
 
 /// A value as a layer gives it.
@@ -54,7 +62,16 @@ fn assign_with(
     specs: &[AlgorithmSpec],
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Request, Error> {
-    let mut layers = Layers { config, specs, dry_run: false, format: Format::Text };
+    let mut layers = Layers {
+        config,
+        specs,
+        dry_run: false,
+        format: Format::Text,
+        why: None,
+        interruption: false,
+        keep: None,
+        yes: false,
+    };
     let variable = |key: &str| variable(key, &environment);
     let config_file = match invocation.last("config") {
         Some(path) => Some(path.to_owned()),
@@ -76,7 +93,8 @@ fn assign_with(
     for (key, text) in sets.into_iter().chain(options) {
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
-    Ok(Request { config: layers.config, dry_run: layers.dry_run, format: layers.format })
+    let Layers { config, dry_run, format, why, interruption, keep, yes, .. } = layers;
+    Ok(Request { config, dry_run, format, why, interruption, keep, yes })
 }
 
 /// The variable of an option and its text; none where it is unset or empty.
@@ -103,6 +121,7 @@ fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
     SETTINGS
         .iter()
         .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
+        .filter(|setting| setting.only_for.is_none())
         .map(|setting| setting.key)
 }
 
@@ -112,6 +131,10 @@ pub(super) struct Layers<'a> {
     pub(super) specs: &'a [AlgorithmSpec],
     dry_run: bool,
     format: Format,
+    why: Option<String>,
+    interruption: bool,
+    keep: Option<u32>,
+    yes: bool,
 }
 
 impl<'a> Layers<'a> {
@@ -134,6 +157,22 @@ impl<'a> Layers<'a> {
                 self.format = Format::parse(&text).ok_or_else(|| {
                     Error::usage(format!("{origin}: `{text}` is no format; use text or json"))
                 })?;
+                Ok(())
+            }
+            "why" => {
+                self.why = Some(text);
+                Ok(())
+            }
+            "interruption" => {
+                self.interruption = truth(&Raw::Text(text), origin)?;
+                Ok(())
+            }
+            "keep" => {
+                self.keep = Some(whole(&Raw::Text(text), origin, u64::from(u32::MAX))?);
+                Ok(())
+            }
+            "yes" => {
+                self.yes = truth(&Raw::Text(text), origin)?;
                 Ok(())
             }
             _ => self.assign(key, &Raw::Text(text), origin),
@@ -246,7 +285,8 @@ impl<'a> Layers<'a> {
     /// First words of what may be set or stand in a configuration file.
     pub(super) fn roots(&self) -> Vec<&'a str> {
         let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
-        let mut roots: Vec<&str> = ["env_config", "common_config", "algorithm_configs"].into();
+        let mut roots: Vec<&str> =
+            ["env_config", "common_config", "algorithm_configs", "variants"].into();
         roots.extend(layered.chain(self.flags()));
         roots
     }

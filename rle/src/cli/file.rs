@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::suite::{AlgorithmOverride, ConfigChange};
+use crate::suite::selection::reserved_key;
+use crate::suggest;
+use crate::suite::{AlgorithmOverride, ConfigChange, Variant};
 use crate::typed;
 use crate::value::Value;
 
@@ -25,9 +27,19 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         let value = convert(value);
         match key.as_str() {
             "env_config" => {
-                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?);
+                let table = as_finite_table(path, &key, value)?;
+                typed::merge(&mut layers.config.env_config, table);
             }
-            "common_config" => merge_common(layers, as_table(path, &key, value)?),
+            "common_config" => {
+                let table = as_finite_table(path, &key, value)?;
+                let flags = layers.flags().into_iter().collect();
+                if let Some(reserved) =
+                    table.as_object().and_then(|table| reserved_key(table, &flags))
+                {
+                    return Err(problem(reserved));
+                }
+                merge_common(layers, table);
+            }
             "algorithm_configs" => {
                 let Value::Object(configs) = as_table(path, &key, value)? else { continue };
                 for (algorithm, config) in configs {
@@ -39,6 +51,13 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                     });
                 }
             }
+            "variants" => {
+                let Value::Object(variants) = as_table(path, &key, value)? else { continue };
+                for (name, variant) in variants {
+                    let read = variant_of(path, &origin, &name, variant)?;
+                    layers.config.variants.insert(name, read);
+                }
+            }
             key if layers.roots().contains(&key) => {
                 layers.assign(key, &Raw::Value(value), &format!("{origin}: {key}"))?;
             }
@@ -46,6 +65,35 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// `[variants."IPPO fast"]`: the algorithm, and perhaps a slug and a configuration.
+fn variant_of(path: &Path, origin: &str, name: &str, value: Value) -> Result<Variant, Error> {
+    const KEYS: [&str; 3] = ["algorithm", "slug", "config"];
+    let under = format!("variants.{name}");
+    let Value::Object(mut table) = as_table(path, &under, value)? else {
+        return Err(Error::file(path, format!("`{under}` must be a table")));
+    };
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let hint = suggest::hint(key, KEYS);
+        return Err(Error::file(path, format!("`{under}` has no key `{key}`{hint}")));
+    }
+    let text = |value: Option<Value>, key: &str| match value {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => {
+            Err(Error::file(path, format!("`{under}.{key}` must be a text, found {other}")))
+        }
+    };
+    let algorithm = text(table.remove("algorithm"), "algorithm")?.ok_or_else(|| {
+        Error::file(path, format!("`{under}` names no algorithm; add algorithm = \"...\""))
+    })?;
+    let slug = text(table.remove("slug"), "slug")?;
+    let config = match table.remove("config") {
+        None => Value::object(),
+        Some(config) => as_table(path, &format!("{under}.config"), config)?,
+    };
+    Ok(Variant { algorithm, slug, config, origin: origin.to_owned() })
 }
 
 fn merge_common(layers: &mut Layers<'_>, over: Value) {
@@ -66,6 +114,15 @@ fn as_table(path: &Path, key: &str, value: Value) -> Result<Value, Error> {
     match value {
         Value::Object(_) => Ok(value),
         other => Err(Error::file(path, format!("`{key}` must be a table, found {other}"))),
+    }
+}
+
+/// What stands in a table without a type is checked here, while the file is still known.
+fn as_finite_table(path: &Path, key: &str, value: Value) -> Result<Value, Error> {
+    let table = as_table(path, key, value)?;
+    match table.canonical_json() {
+        Ok(_) => Ok(table),
+        Err(error) => Err(Error::file(path, error.under_key(key).to_string())),
     }
 }
 

@@ -1,10 +1,12 @@
 //! The generated program: reads the command line, carries out one command, ends with its status.
 
+mod archive;
 mod args;
 mod assign;
 mod file;
 mod list;
 mod show;
+mod verify;
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -15,8 +17,9 @@ use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
-use crate::suite::{Mode, Start, SuiteConfig, settings, workers};
+use crate::suite::{Mode, Start, SuiteConfig, selection, settings, workers};
 use args::{Command, Invocation, Parsed};
+use assign::Request;
 use show::Format;
 
 /// Bad usage, configuration or files: nothing was run.
@@ -61,15 +64,34 @@ fn carry_out(
     let request = assign::assign_all(config, &invocation, &specs)?;
     match invocation.command {
         Command::List => list::list(&specs, request.format),
-        Command::Status => status(request.config, specs, request.format),
-        Command::Run if request.dry_run => status(request.config, specs, request.format),
+        Command::Status => status(request, specs),
+        Command::Verify if request.interruption => {
+            verify::interruption(&request.config, &specs, request.format)
+        }
+        Command::Verify => verify::outputs(request.config, specs, request.format),
+        Command::Archive => archive::archive(&invocation.words, &request),
+        Command::Run if request.dry_run => status(request, specs),
         Command::Run => run(request.config, specs, request.format, program),
     }
 }
 
-fn status(config: SuiteConfig, specs: Vec<AlgorithmSpec>, format: Format) -> Result<u8, Error> {
-    let start = Start::new(config, false, specs)?;
-    show::plan(&start.as_suite_plan(), start.export_dir(), format)?;
+fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
+    let start = Start::new(request.config, false, specs)?;
+    let mut plan = start.as_suite_plan();
+    match &request.why {
+        None => show::plan(&plan, start.export_dir(), request.format)?,
+        Some(slot) => {
+            if !plan.slots.iter().any(|planned| planned.slot == *slot) {
+                let known = plan.slots.iter().map(|planned| planned.slot.as_str());
+                return Err(Error::usage(format!(
+                    "--why {slot}: that slot is not part of this start{}",
+                    selection::near_or_list(slot, known)
+                )));
+            }
+            plan.slots.retain(|planned| planned.slot == *slot);
+            show::why(&plan, request.format)?;
+        }
+    }
     Ok(0)
 }
 
@@ -88,7 +110,10 @@ fn run(
     let start = Start::new(config, false, specs)?;
     let export_dir = start.export_dir().to_owned();
     let report = start.run(SuiteConsole::for_program(), Mode::Program(&request))?;
-    show::report(&report, &export_dir, format)?;
+    if let Err(error) = show::report(&report, &export_dir, format) {
+        // The slots are what they are, whether or not their table could be written.
+        show::error(&error.to_string());
+    }
     Ok(report.exit_status())
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::console::{Table, duration_text, stdout_width};
 use crate::resume::SlotAction;
+use crate::value::Value;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 
 const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
@@ -63,12 +64,7 @@ pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Resul
     }
     let mut table = Table::new(["slot", "action", "why"]);
     for slot in &plan.slots {
-        let action = match slot.action {
-            SlotAction::Reuse => "reuse",
-            SlotAction::Run => "run",
-            SlotAction::Resume => "resume",
-            SlotAction::Busy => "busy",
-        };
+        let action = action_word(slot.action);
         let mut reasons = slot.reasons.iter().map(|reason| reason.text.as_str());
         table.row([&slot.slot, action, reasons.next().unwrap_or_default()]);
         for reason in reasons {
@@ -84,6 +80,37 @@ pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Resul
         count(SlotAction::Busy),
         export_dir.display()
     ))
+}
+
+/// Every difference of the slots, one below the other, with both values in full.
+pub(super) fn why(plan: &SuitePlan, format: Format) -> Result<(), Error> {
+    if format == Format::Json {
+        return json(plan);
+    }
+    let mut text = String::new();
+    for slot in &plan.slots {
+        text.push_str(&format!("{} {}\n", slot.slot, action_word(slot.action)));
+        for reason in &slot.reasons {
+            text.push_str(&format!("  {}\n", reason.text));
+            let Some(path) = &reason.path else { continue };
+            let value = |value: &Option<Value>| {
+                value.as_ref().map_or("absent".to_owned(), Value::to_string)
+            };
+            text.push_str(&format!("    {path}\n"));
+            text.push_str(&format!("      record  {}\n", value(&reason.old)));
+            text.push_str(&format!("      request {}\n", value(&reason.new)));
+        }
+    }
+    out(&text)
+}
+
+const fn action_word(action: SlotAction) -> &'static str {
+    match action {
+        SlotAction::Reuse => "reuse",
+        SlotAction::Run => "run",
+        SlotAction::Resume => "resume",
+        SlotAction::Busy => "busy",
+    }
 }
 
 #[derive(Serialize)]

@@ -162,6 +162,7 @@ impl TestRun {
             attempt: 1,
             latest,
             seconds_before: 0.0,
+            stop_at_save: None,
         });
         let stop = Stop::default();
         if self.stopping {

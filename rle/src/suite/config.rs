@@ -78,6 +78,9 @@ pub struct SuiteConfig {
     #[serde(skip)]
     pub(crate) captured: Option<Provenance>,
     pub(crate) start_id: Option<String>,
+    /// Whether runs are asked to stop after each checkpoint.
+    #[serde(skip)]
+    pub(crate) stop_at_save: bool,
 }
 
 /// What a start does about a slot that another process holds.
@@ -129,6 +132,7 @@ impl SuiteConfig {
             on_busy: OnBusy::Skip,
             captured: None,
             start_id: None,
+            stop_at_save: false,
         }
     }
 

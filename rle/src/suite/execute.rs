@@ -350,6 +350,7 @@ impl Executor<'_> {
             attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
             latest,
             seconds_before,
+            stop_at_save: self.plan.options.stop_at_save.then(|| self.stop.clone()),
         });
         let context = RunContext::from_parts(RunParts {
             suite: Arc::clone(&self.plan.facts),

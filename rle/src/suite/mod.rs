@@ -20,6 +20,8 @@ pub use config::{IntoSuiteConfig, OnBusy, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
+#[cfg(feature = "cli")]
+pub(crate) use execute::SLOT_PATIENCE;
 pub(crate) use run::Mode;
 #[cfg(feature = "cli")]
 pub(crate) use variants::Variant;
@@ -130,6 +132,20 @@ impl Start {
             })
             .collect();
         SuitePlan { slots }
+    }
+
+    /// The export directory, absolute, and the slots that a request is about.
+    ///
+    /// # Errors
+    /// As a start's, before anything runs.
+    #[cfg(feature = "cli")]
+    pub(crate) fn slots_of(
+        config: SuiteConfig,
+        specs: &[AlgorithmSpec],
+    ) -> Result<(std::path::PathBuf, Vec<crate::slot::SlotId>), Error> {
+        let plan = Plan::new(config, specs)?;
+        let slots = plan.slots.iter().map(|slot| slot.id.clone()).collect();
+        Ok((plan.facts.export_dir.clone(), slots))
     }
 
     #[cfg(feature = "cli")]

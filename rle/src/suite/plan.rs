@@ -78,6 +78,7 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<Duration>,
     pub(crate) stop_after: Option<Duration>,
     pub(crate) on_busy: OnBusy,
+    pub(crate) stop_at_save: bool,
 }
 
 impl Plan {
@@ -291,6 +292,7 @@ impl Options {
             timeout: config.timeout,
             stop_after: config.stop_after,
             on_busy: config.on_busy,
+            stop_at_save: config.stop_at_save,
         })
     }
 }

@@ -25,13 +25,10 @@ pub(crate) fn separate_common(
         let on = boolean(key, &value)?;
         match key {
             "resume_completed_runs" => config.resume_completed_runs = on,
-            "just_vis" => config.just_vis = on,
-            _ if on => {
-                return Err(Error::usage(format!(
-                    "common_config.{key}: this version has no such option; remove the key"
-                )));
-            }
-            _ => {}
+            "restart_completed_runs" => config.restart_completed_runs = on,
+            "checkpoint_enabled" => config.checkpoint_enabled = on,
+            "resume_checkpoints" => config.resume_checkpoints = on,
+            _ => config.just_vis = on,
         }
     }
     for &flag in &flags {
@@ -39,12 +36,8 @@ pub(crate) fn separate_common(
         let on = boolean(flag, &value)?;
         config.flags.entry(flag.to_owned()).or_insert(on);
     }
-    if let Some(key) = config.common_config.keys().find(|key| key.starts_with("run_")) {
-        return Err(Error::usage(format!(
-            "common_config.{key}: top-level keys beginning `run_` are reserved for flags, and no \
-             algorithm declares this one{}; rename it if it is a setting",
-            suggest::hint(key, flags.iter().copied())
-        )));
+    if let Some(problem) = reserved_key(&config.common_config, &flags) {
+        return Err(Error::usage(problem));
     }
     if let Some(flag) = config.flags.keys().find(|flag| !flags.contains(flag.as_str())) {
         return Err(Error::usage(format!(
@@ -53,6 +46,20 @@ pub(crate) fn separate_common(
         )));
     }
     Ok(())
+}
+
+/// What is wrong with a key of the shared configuration that looks like a flag and is none.
+pub(crate) fn reserved_key(
+    common: &BTreeMap<String, Value>,
+    flags: &BTreeSet<&str>,
+) -> Option<String> {
+    let mut keys = common.keys().filter(|key| !flags.contains(key.as_str()));
+    let key = keys.find(|key| key.starts_with("run_"))?;
+    Some(format!(
+        "common_config.{key}: top-level keys beginning `run_` are reserved for flags, and no \
+         algorithm declares this one; rename it if it is a setting{}",
+        suggest::hint(key, flags.iter().copied())
+    ))
 }
 
 fn boolean(key: &str, value: &Value) -> Result<bool, Error> {
