@@ -41,6 +41,7 @@ pub use artifact::PathKind;
 pub use context::{PrepareContext, RunContext, TestRun};
 pub use error::Error;
 pub use progress::Progress;
+pub use provenance::ProvenanceMode;
 pub use record::{
     Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement, RequestTag,
     RunRecord, RunStatus, TrackedPath, load_records,
@@ -66,6 +67,7 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
 
     pub use crate::{
-        AlgorithmSpec, Episode, PrepareContext, Progress, RunContext, RunResult, Suite, SuiteConfig,
+        AlgorithmSpec, Episode, PrepareContext, Progress, ProvenanceMode, RunContext, RunResult,
+        Suite, SuiteConfig,
     };
 }

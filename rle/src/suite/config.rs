@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::Error;
+use crate::provenance::{self, Provenance, ProvenanceMode};
 use crate::value::Value;
 
 /// A request for one algorithm's configuration, under its name or slug.
@@ -56,6 +57,12 @@ pub struct SuiteConfig {
     pub(crate) resume_completed_runs: bool,
     pub(crate) rerun: Vec<String>,
     pub(crate) source_dir: Option<PathBuf>,
+    pub(crate) provenance_mode: ProvenanceMode,
+    pub(crate) provenance_packages: Vec<String>,
+    pub(crate) provenance_inputs: Vec<String>,
+    pub(crate) provenance_metadata: BTreeMap<String, Value>,
+    /// Provenance that another process of this start has captured: nothing is captured here.
+    pub(crate) captured: Option<Provenance>,
     pub(crate) faults: Vec<String>,
 }
 
@@ -80,6 +87,11 @@ impl SuiteConfig {
             resume_completed_runs: true,
             rerun: Vec::new(),
             source_dir: None,
+            provenance_mode: ProvenanceMode::default(),
+            provenance_packages: Vec::new(),
+            provenance_inputs: Vec::new(),
+            provenance_metadata: BTreeMap::new(),
+            captured: None,
             faults: Vec::new(),
         }
     }
@@ -199,9 +211,68 @@ impl SuiteConfig {
         self
     }
 
+    /// How provenance is gathered: captured, unless this says otherwise.
+    pub fn provenance_mode(mut self, mode: ProvenanceMode) -> Self {
+        self.provenance_mode = mode;
+        self
+    }
+
+    /// Packages whose versions, as the workspace's `Cargo.lock` has them, are recorded and part of
+    /// every run's identity. A name that is not found there is recorded as null, with a warning.
+    pub fn provenance_packages<I, S>(mut self, packages: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.provenance_packages = packages.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Patterns of files that count as source beside the Rust and Cargo files, relative to the
+    /// workspace: `data/*.json`, `shaders/**/*.wgsl`, or a directory with all that it holds. Their
+    /// contents are part of every run's identity.
+    ///
+    /// `*` stays within a directory, `**` is any number of directories, a leading dot has to be
+    /// written. Nothing in a build or export directory or in `.git` ever matches. A pattern that
+    /// leads out of the workspace stops the start; one that matches nothing is a warning.
+    ///
+    /// ```
+    /// let suite = rle::SuiteConfig::new("pursuit")
+    ///     .provenance_inputs(["maps/**/*.json", "reward_table.csv"])
+    ///     .provenance_packages(["burn", "rand"])
+    ///     .provenance("simulator_build", 4812);
+    /// # let _ = suite;
+    /// ```
+    pub fn provenance_inputs<I, S>(mut self, patterns: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.provenance_inputs = patterns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// One fact of the caller's own, recorded as metadata and part of every run's identity. Keys
+    /// that provenance itself uses, such as `source`, stop the start.
+    pub fn provenance(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        match Value::from_serialize(&value) {
+            Ok(value) => {
+                self.provenance_metadata.insert(key, value);
+            }
+            Err(error) => {
+                self.faults.push(error.under_key(&key).under_key("provenance").to_string());
+            }
+        }
+        self
+    }
+
     /// The first fault of the values that the builder took.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
-        self.faults.first().map_or(Ok(()), |fault| Err(Error::usage(fault.clone())))
+        if let Some(fault) = self.faults.first() {
+            return Err(Error::usage(fault.clone()));
+        }
+        provenance::check_metadata(&self.provenance_metadata)
     }
 }
 

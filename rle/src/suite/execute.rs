@@ -136,9 +136,13 @@ impl Executor<'_> {
         let env = PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
         let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
             Ok(prepared) => prepared,
-            Err(message) => return fail(head, &path, 0.0, message),
+            Err(message) => {
+                head.provenance = self.plan.provenance.whole();
+                return fail(head, &path, 0.0, message);
+            }
         };
         let finished = self.call(slot, prepared);
+        head.provenance = self.plan.provenance.whole();
         let (result, seconds) = (finished.result, finished.seconds);
         let result = match result {
             Ok(result) => result,
@@ -200,7 +204,7 @@ impl Executor<'_> {
                 config: self.plan.facts.env_config.clone(),
             },
             common_config: self.plan.facts.common_config.clone(),
-            provenance: self.plan.provenance_value.clone(),
+            provenance: self.plan.provenance.recorded(),
             required_artifacts: algorithm.requirements.clone(),
             artifact_paths: BTreeMap::new(),
             hardware_id: None,

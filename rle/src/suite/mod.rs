@@ -139,6 +139,7 @@ impl Start {
         let reused = self.decisions.len() - to_run.clone().count();
         if to_run.count() > 0 {
             make_export_dir(&self.plan.facts.export_dir)?;
+            self.plan.provenance.begin();
         }
         console.start(self.decisions.len(), reused);
         let isolation = Isolation::begin();

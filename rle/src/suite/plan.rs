@@ -8,7 +8,7 @@ use crate::Error;
 use crate::algorithm::{AlgorithmSpec, ConfigSource};
 use crate::artifact;
 use crate::context::SuiteFacts;
-use crate::provenance::{self, CaptureRequest, Provenance};
+use crate::provenance::{self, Capture, CaptureRequest};
 use crate::record::{self, RecordState, RecordedRequirement};
 use crate::registry;
 use crate::request::{Identity, IdentityParts};
@@ -46,8 +46,7 @@ pub(crate) struct Plan {
     pub(crate) algorithms: Vec<PlannedAlgorithm>,
     /// Run 0 of every algorithm, then run 1, and so on.
     pub(crate) slots: Vec<PlannedSlot>,
-    pub(crate) provenance: Provenance,
-    pub(crate) provenance_value: Value,
+    pub(crate) provenance: Capture,
 }
 
 impl Plan {
@@ -66,17 +65,8 @@ impl Plan {
         let rerun = rerun_slots(&config, specs, &selected, &runs)?;
         let seeds = seeds_of_runs(&config, &runs)?;
         let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
-        let provenance = provenance::capture(&CaptureRequest {
-            source_dir: config.source_dir.clone(),
-            export_dir: facts.export_dir.clone(),
-        });
-        let mut plan = Self {
-            provenance_value: Value::from_serialize(&provenance)?,
-            facts: Arc::new(facts),
-            algorithms,
-            slots: Vec::new(),
-            provenance,
-        };
+        let provenance = provenance_of(&config, &facts.export_dir)?;
+        let mut plan = Self { facts: Arc::new(facts), algorithms, slots: Vec::new(), provenance };
         plan.slots = plan.round_robin(&seeds, &rerun, config.resume_completed_runs)?;
         Ok(plan)
     }
@@ -139,7 +129,8 @@ impl Plan {
             }
             _ => {}
         }
-        let request = ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
+        let request =
+            ComparedRequest { identity: &slot.identity, provenance: self.provenance.provenance() };
         Ok(resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy))
     }
 
@@ -183,6 +174,22 @@ fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
         export_dir,
         num_runs: config.num_runs,
     })
+}
+
+/// The provenance that another process of this start captured, else this one's.
+fn provenance_of(config: &SuiteConfig, export_dir: &Path) -> Result<Capture, Error> {
+    if let Some(captured) = &config.captured {
+        return Capture::new(captured.clone());
+    }
+    let provenance = provenance::capture(&CaptureRequest {
+        mode: config.provenance_mode,
+        source_dir: config.source_dir.clone(),
+        export_dir: export_dir.to_owned(),
+        packages: config.provenance_packages.clone(),
+        inputs: config.provenance_inputs.clone(),
+        metadata: config.provenance_metadata.clone(),
+    })?;
+    Capture::new(provenance)
 }
 
 fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>, Error> {
