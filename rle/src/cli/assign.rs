@@ -5,6 +5,7 @@ use std::env;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::provenance::ProvenanceMode;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
 use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
@@ -116,6 +117,10 @@ impl<'a> Layers<'a> {
             "just_vis" => self.config.just_vis = truth(&raw, origin)?,
             "resume_completed_runs" => self.config.resume_completed_runs = truth(&raw, origin)?,
             "rerun" => self.config.rerun.extend(words(&raw, origin)?),
+            "provenance_mode" => self.config.provenance_mode = provenance_mode(&raw, origin)?,
+            "provenance" => self.provenance(raw, origin)?,
+            "provenance_packages" => self.config.provenance_packages = words(&raw, origin)?,
+            "provenance_inputs" => self.config.provenance_inputs = words(&raw, origin)?,
             flag => {
                 let on = truth(&raw, origin)?;
                 self.config.common_config.remove(flag);
@@ -133,6 +138,32 @@ impl<'a> Layers<'a> {
             return Ok(vec![text.clone()]);
         }
         words(raw, origin)
+    }
+
+    /// One `KEY=VALUE`, or a table of a TOML file, over the caller's metadata.
+    fn provenance(&mut self, raw: Raw, origin: &str) -> Result<(), Error> {
+        let metadata = std::mem::take(&mut self.config.provenance_metadata);
+        let mut metadata = Value::Object(metadata);
+        match raw {
+            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table),
+            Raw::Text(text) => {
+                let (key, text) = text.split_once('=').ok_or_else(|| {
+                    Error::usage(format!(
+                        "{origin}: `{text}` has no `=`; expected KEY=VALUE such as ticket=EXP-12"
+                    ))
+                })?;
+                set_fact(&mut metadata, key, text).map_err(|fault| {
+                    Error::usage(format!("{origin}: {}", fault.under("provenance")))
+                })?;
+            }
+            Raw::Value(value) => {
+                return Err(Error::usage(format!("{origin}: expected a table, found `{value}`")));
+            }
+        }
+        if let Value::Object(metadata) = metadata {
+            self.config.provenance_metadata = metadata;
+        }
+        Ok(())
     }
 
     /// Carries out one `--set PATH=VALUE`.
@@ -164,6 +195,9 @@ impl<'a> Layers<'a> {
                 });
                 Ok(())
             }
+            [root, key] if root == "provenance" => {
+                self.provenance(Raw::Text(format!("{key}={text}")), origin)
+            }
             [key] if self.is_layered(key) => {
                 self.assign(key, Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
@@ -173,6 +207,7 @@ impl<'a> Layers<'a> {
                 if known.contains(&root) {
                     let example = match root {
                         "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
+                        "provenance" => "provenance.KEY=VALUE",
                         _ => "env_config.KEY=VALUE",
                     };
                     return Err(Error::usage(format!(
@@ -262,6 +297,24 @@ fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error
     })
 }
 
+fn provenance_mode(raw: &Raw, origin: &str) -> Result<ProvenanceMode, Error> {
+    let read = match raw {
+        Raw::Text(text) => ProvenanceMode::parse(text),
+        Raw::Value(Value::String(text)) => ProvenanceMode::parse(text),
+        Raw::Value(value) => Err(format!("expected a mode such as \"capture\", found `{value}`")),
+    };
+    read.map_err(|problem| Error::usage(format!("{origin}: {problem}")))
+}
+
+/// A fact that is there already decides by its kind how the text is read; a new one is a text.
+fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
+    if metadata.get(key).is_some() {
+        return typed::set_untyped(metadata, &[key.to_owned()], text);
+    }
+    metadata.insert(key, text);
+    Ok(())
+}
+
 fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
     let text = match raw {
         Raw::Text(text) => Some(text.as_str()),
@@ -340,5 +393,72 @@ mod tests {
         for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
             assert_eq!(read(bad), None, "{bad}");
         }
+    }
+
+    fn assigned(config: SuiteConfig, given: &[(&str, &str)]) -> Result<SuiteConfig, String> {
+        let mut layers = Layers { config, specs: &[], dry_run: false, format: Format::Text };
+        for (key, text) in given {
+            let (key, origin) = (*key, flag_option(key));
+            layers
+                .assign_text(key, (*text).to_owned(), &origin)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(layers.config)
+    }
+
+    #[test]
+    fn facts_are_added_one_by_one_and_keep_the_kind_that_they_have() {
+        let suite = || SuiteConfig::new("x").provenance("build", 7);
+        let config = assigned(
+            suite(),
+            &[
+                ("provenance", "ticket=EXP-12=b"),
+                ("provenance", "build=8"),
+                ("set", "provenance.host.name=a"),
+            ],
+        );
+        // Only one level: a deeper path is refused rather than flattened.
+        assert!(config.unwrap_err().contains("the path ends too early or goes too deep"));
+        let config = assigned(
+            suite(),
+            &[
+                ("provenance", "ticket=EXP-12=b"),
+                ("provenance", "build=8"),
+                ("set", "provenance.room=5"),
+            ],
+        );
+        let metadata = Value::Object(config.unwrap().provenance_metadata);
+        assert_eq!(metadata.to_string(), r#"{"build":8,"room":"5","ticket":"EXP-12=b"}"#);
+        let message = assigned(suite(), &[("provenance", "build=new")]).unwrap_err();
+        assert!(message.starts_with("--provenance: ") && message.contains("build"), "{message}");
+        let message = assigned(suite(), &[("provenance", "ticket")]).unwrap_err();
+        assert!(message.contains("expected KEY=VALUE"), "{message}");
+    }
+
+    #[test]
+    fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
+        let config = SuiteConfig::new("x").provenance("build", 7);
+        let mut layers = Layers { config, specs: &[], dry_run: false, format: Format::Text };
+        let table = Value::parse_json(br#"{"ticket": {"id": 12}}"#).unwrap();
+        layers.assign("provenance", Raw::Value(table), "f: provenance").unwrap();
+        let metadata = Value::Object(layers.config.provenance_metadata.clone());
+        assert_eq!(metadata.to_string(), r#"{"build":7,"ticket":{"id":12}}"#);
+        let text = Raw::Value(Value::from("a=b"));
+        assert!(layers.assign("provenance", text, "f: provenance").is_err());
+        let config = assigned(layers.config, &[("provenance_mode", "require_clean")]).unwrap();
+        assert_eq!(config.provenance_mode, ProvenanceMode::RequireClean);
+        let message = assigned(config, &[("provenance_mode", "clean")]).unwrap_err();
+        assert!(
+            message.starts_with("--provenance-mode: `clean` is no provenance mode"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn packages_and_patterns_are_lists() {
+        let given = [("provenance_packages", "burn, rand"), ("provenance_inputs", "[data/*.json]")];
+        let config = assigned(SuiteConfig::new("x"), &given).unwrap();
+        assert_eq!(config.provenance_packages, ["burn", "rand"]);
+        assert_eq!(config.provenance_inputs, ["data/*.json"]);
     }
 }

@@ -45,7 +45,7 @@ const fn option_only(
 }
 
 /// All options, in the order in which the help shows them.
-pub(crate) const SETTINGS: [Setting; 14] = [
+pub(crate) const SETTINGS: [Setting; 18] = [
     setting("num_runs", Kind::Value, "N", "size of the run window"),
     setting(
         "run_numbers",
@@ -74,6 +74,30 @@ pub(crate) const SETTINGS: [Setting; 14] = [
         "SLOT",
         "compute a slot such as ippo:1 again whatever its record says",
     ),
+    setting(
+        "provenance_mode",
+        Kind::Value,
+        "MODE",
+        "capture, require_clean or supplied [default: capture]",
+    ),
+    setting(
+        "provenance",
+        Kind::Repeated,
+        "KEY=VALUE",
+        "a fact of your own about the program, part of every run's identity",
+    ),
+    setting(
+        "provenance_packages",
+        Kind::Value,
+        "LIST",
+        "packages whose locked versions are part of every run's identity",
+    ),
+    setting(
+        "provenance_inputs",
+        Kind::Value,
+        "LIST",
+        "patterns of files that count as source, such as data/*.json",
+    ),
     option_only("config", Kind::Value, "FILE", "TOML file over the suite's own values"),
     option_only(
         "set",
@@ -93,12 +117,10 @@ pub(crate) const SETTINGS: [Setting; 14] = [
 ];
 
 /// Names of later options: a flag that took one today would change its meaning then.
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 11] = [
     "restart_completed_runs",
     "checkpoint_enabled",
     "resume_checkpoints",
-    "provenance_mode",
-    "provenance",
     "jobs",
     "fail_fast",
     "retries",
