@@ -299,8 +299,7 @@ fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error
 
 fn provenance_mode(raw: &Raw, origin: &str) -> Result<ProvenanceMode, Error> {
     let read = match raw {
-        Raw::Text(text) => ProvenanceMode::parse(text),
-        Raw::Value(Value::String(text)) => ProvenanceMode::parse(text),
+        Raw::Text(text) | Raw::Value(Value::String(text)) => ProvenanceMode::parse(text),
         Raw::Value(value) => Err(format!("expected a mode such as \"capture\", found `{value}`")),
     };
     read.map_err(|problem| Error::usage(format!("{origin}: {problem}")))

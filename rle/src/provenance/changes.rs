@@ -8,10 +8,7 @@ const NAMED_FILES: usize = 5;
 /// The difference between the sources of a record and those of now: `src/ppo.rs changed, ...`.
 pub(crate) fn explain_sources(then: &Provenance, now: &Provenance) -> String {
     let (Some(then), Some(now)) = (&then.source, &now.source) else {
-        return match &then.source {
-            Some(_) => "the provenance is supplied now, and was captured".to_owned(),
-            None => "the provenance is captured now, and was supplied".to_owned(),
-        };
+        return "one of them is supplied, the other captured".to_owned();
     };
     if now.tree_sha256.is_none() {
         let reason = now.reason.as_deref().unwrap_or("for an unknown reason");

@@ -28,7 +28,7 @@ impl Repository {
     pub(in crate::provenance) fn new() -> Option<Self> {
         let repository = Self { dir: tempfile::tempdir().unwrap() };
         match repository.try_run(&["init", "-q", "-b", "main"]) {
-            Err(reason) if reason == Gap::NotInstalled => {
+            Err(Gap::NotInstalled) => {
                 eprintln!("SKIPPED: there is no git here");
                 None
             }
