@@ -31,8 +31,11 @@ fn plain(value: u64) -> u64 {
     black_box(value)
 }
 
+/// A call to measure, with its name.
+type Subject = (&'static str, fn(u64) -> u64);
+
 fn main() {
-    let subjects: [(&str, fn(u64) -> u64); 3] =
+    let subjects: [Subject; 3] =
         [("two Instant::now()", two_instants), ("#[rle::timed]", timed), ("plain call", plain)];
     let mut turns: Vec<Vec<f64>> = Vec::new();
     for _ in 0..TURNS {

@@ -244,6 +244,27 @@ pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<Strin
     Ok(text.to_owned())
 }
 
+/// Whether a path as [`relative_to_export`] gave it holds what belongs to the runner or to several
+/// slots: setting one slot aside would take it from the others.
+pub(crate) fn is_common_ground(export_dir: &Path, stored: &str) -> bool {
+    let stored = Path::new(stored);
+    if stored.is_absolute() {
+        return fs::canonicalize(export_dir).is_ok_and(|export_dir| export_dir.starts_with(stored));
+    }
+    let parts: Vec<&str> = stored.iter().filter_map(std::ffi::OsStr::to_str).collect();
+    match parts.as_slice() {
+        [] | ["." | "runs", ..] => true,
+        [first, ..] if first.starts_with('_') => true,
+        [slug] | [slug, "artifacts"] => holds_runs(&export_dir.join(slug).join("artifacts")),
+        _ => false,
+    }
+}
+
+fn holds_runs(directory: &Path) -> bool {
+    let is_run = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("run_");
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(is_run)))
+}
+
 /// Where a path as [`relative_to_export`] gave it lies now.
 pub(crate) fn resolve_stored(export_dir: &Path, stored: &str) -> PathBuf {
     // Joining an absolute path gives that path.

@@ -1,5 +1,6 @@
 //! The one error type of the crate's face: each message says what is wrong, where, and the way out.
 
+use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -66,5 +67,37 @@ impl Error {
 
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+/// An error and its causes with `link` between them. A cause that the text before it ends with
+/// already is not said twice.
+pub(crate) fn chain_text(error: &(dyn StdError + 'static), link: &str) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(link);
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_says_each_cause_once() {
+        let io = io::Error::other("disk on fire");
+        let error = Error::io("write", Path::new("policy"), io);
+        assert_eq!(chain_text(&error, ": "), "cannot write policy: disk on fire");
+        let error = anyhow::Error::new(error).context("saving");
+        let error: Box<dyn StdError + Send + Sync> = error.into();
+        let text = chain_text(error.as_ref(), " < ");
+        assert_eq!(text, "saving < cannot write policy: disk on fire");
     }
 }

@@ -96,10 +96,11 @@ inventory::collect!(StageEntry);
 /// When a prepare names a function that is no algorithm, or an algorithm has two prepares.
 pub(crate) fn algorithms() -> Result<Vec<AlgorithmSpec>, Error> {
     let mut entries: Vec<&AlgorithmEntry> = inventory::iter::<AlgorithmEntry>().collect();
-    entries.sort_by_key(|entry| entry.location);
+    // A macro of the user's may declare several at one place.
+    entries.sort_by_key(|entry| (entry.location, entry.slug));
     let mut specs: Vec<AlgorithmSpec> = entries.into_iter().map(spec_of_entry).collect();
     let mut prepares: Vec<&PrepareEntry> = inventory::iter::<PrepareEntry>().collect();
-    prepares.sort_by_key(|entry| entry.location);
+    prepares.sort_by_key(|entry| (entry.location, entry.name));
     for entry in prepares {
         bind_prepare(entry, &mut specs)?;
     }
@@ -107,6 +108,7 @@ pub(crate) fn algorithms() -> Result<Vec<AlgorithmSpec>, Error> {
 }
 
 /// Names of all declared stages, sorted, each once.
+#[cfg(feature = "cli")]
 pub(crate) fn stages() -> Vec<&'static str> {
     let mut names: Vec<_> =
         inventory::iter::<StageEntry>().flat_map(|entry| entry.names.iter().copied()).collect();
@@ -200,6 +202,31 @@ pub(crate) fn check(specs: &[AlgorithmSpec], reserved_flags: &[&str]) -> Result<
             check_prepare(prepare, spec, &mut by_prepare)?;
         }
     }
+    check_shared_requirements(specs)
+}
+
+/// A shared prepare sees the required artifacts of all its algorithms: a label must mean one.
+fn check_shared_requirements(specs: &[AlgorithmSpec]) -> Result<(), Error> {
+    let mut seen: BTreeMap<(&str, &str), (&AlgorithmSpec, &Required)> = BTreeMap::new();
+    for spec in specs {
+        let Some(prepare) = spec.prepare.as_ref().filter(|prepare| prepare.shared) else {
+            continue;
+        };
+        for required in &spec.requires {
+            let key = (prepare.name.as_str(), required.label.as_str());
+            let (other, known) = *seen.entry(key).or_insert((spec, required));
+            if known != required {
+                return Err(Error::Registry(format!(
+                    "the algorithms {} and {} share the prepare `{}` but mean two things by the \
+                     required artifact `{}`; declare it alike, or under two labels",
+                    other.described(),
+                    spec.described(),
+                    prepare.name,
+                    required.label
+                )));
+            }
+        }
+    }
     Ok(())
 }
 
@@ -240,4 +267,36 @@ fn check_prepare<'a>(
         place(other),
         place(prepare)
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_result::RunResult;
+
+    fn spec(name: &str, wm: &str) -> AlgorithmSpec {
+        let run = |_: &RunContext| -> crate::Result<RunResult> { Ok(RunResult::new()) };
+        let mut spec = AlgorithmSpec::new(name, run).requires("wm", wm);
+        spec.prepare = Some(Prepare {
+            name: "shield".to_owned(),
+            always: false,
+            location: None,
+            shared: true,
+            run: Arc::new(|_: &PrepareContext| Ok(Value::Null)),
+        });
+        spec
+    }
+
+    #[test]
+    fn a_label_means_one_artifact_to_all_algorithms_of_a_prepare() {
+        let first = spec("a", "models/a.bin");
+        let second = |path: &str| {
+            let mut second = spec("b", path);
+            second.prepare.clone_from(&first.prepare);
+            second
+        };
+        assert!(check(&[first.clone(), second("models/a.bin")], &[]).is_ok());
+        let error = check(&[first.clone(), second("models/b.bin")], &[]).unwrap_err();
+        assert!(error.to_string().contains("`wm`"), "{error}");
+    }
 }

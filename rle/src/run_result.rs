@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::Value;
+use crate::value::{Value, ValueError};
 
 /// One completed episode: a row of the record's `episode_history`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,10 +91,11 @@ impl RunResult {
         self
     }
 
-    /// Metadata about outputs that is stored but never checked.
+    /// Metadata about outputs that is stored but never checked. It holds no NaN or infinity.
     pub fn artifact(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
         let key = key.into();
-        if let Some(value) = self.convert("artifact", &key, &value) {
+        let value = Value::from_serialize(&value);
+        if let Some(value) = self.accept("artifact", &key, value) {
             self.artifacts.insert(key, value);
         }
         self
@@ -110,22 +111,41 @@ impl RunResult {
         self
     }
 
-    /// A description of the last checkpoint, stored in the record.
+    /// A description of the last checkpoint, stored in the record. It holds no NaN or infinity.
     pub fn checkpoint(mut self, value: impl Serialize) -> Self {
-        if let Some(value) = self.convert("checkpoint", "", &value) {
+        let value = Value::from_serialize(&value);
+        if let Some(value) = self.accept("checkpoint", "", value) {
             self.checkpoint = Some(value);
         }
         self
     }
 
+    /// A value in which the words for non-finite numbers stand for those numbers.
     fn convert(&mut self, kind: &str, key: &str, value: &impl Serialize) -> Option<Value> {
-        match Value::from_serialize_lossless(value) {
-            Ok(value) => Some(value),
-            Err(error) => {
+        self.accept(kind, key, Value::from_serialize_lossless(value))
+    }
+
+    fn accept(&mut self, kind: &str, key: &str, value: Result<Value, ValueError>) -> Option<Value> {
+        value
+            .map_err(|error| {
                 let name = if key.is_empty() { String::new() } else { format!(" `{key}`") };
                 self.faults.push(format!("{kind}{name} cannot be stored: {error}"));
-                None
-            }
-        }
+            })
+            .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_comes_back_as_it_went_in_or_is_refused() {
+        let result = RunResult::new().artifact("note", "NaN").checkpoint("Infinity");
+        assert_eq!(result.faults, Vec::<String>::new());
+        assert_eq!(result.artifacts["note"].as_str(), Some("NaN"));
+        let result = RunResult::new().artifact("loss", f64::NAN).checkpoint(f64::INFINITY);
+        assert_eq!(result.faults.len(), 2, "{:?}", result.faults);
+        assert!(result.faults[0].contains("`loss`"), "{:?}", result.faults);
     }
 }

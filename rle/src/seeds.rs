@@ -5,14 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use crate::Error;
+use crate::digest::FieldHasher;
 
 /// The domain whose seed every run has.
 pub(crate) const LEARNER: &str = "learner";
 
-const STREAM_VERSION: &[u8] = b"rle-stream-v1";
+const STREAM_VERSION: &str = "rle-stream-v1";
 
 /// All named seeds of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,14 +57,14 @@ impl Seeds {
     /// 64 bits for `domain`; `extra` fields set related streams apart.
     pub(crate) fn stream(&self, env_name: &str, domain: &str, extra: &[&[u8]]) -> u64 {
         let root = self.by_domain.get(domain).copied().unwrap_or(self.learner);
-        let mut hasher = Sha256::new();
-        let root = root.to_le_bytes();
-        let fields = [STREAM_VERSION, env_name.as_bytes(), &root, domain.as_bytes()];
-        for field in fields.iter().chain(extra) {
-            hasher.update((field.len() as u64).to_le_bytes());
-            hasher.update(field);
+        let mut hasher = FieldHasher::new(STREAM_VERSION);
+        for field in [env_name.as_bytes(), &root.to_le_bytes(), domain.as_bytes()] {
+            hasher.field(field);
         }
-        let digest: [u8; 32] = hasher.finalize().into();
+        for field in extra {
+            hasher.field(field);
+        }
+        let digest = hasher.finish();
         let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
         u64::from_le_bytes(*head)
     }

@@ -9,7 +9,7 @@ use crate::run_result::{Episode, RunResult};
 /// Updates of a stub where the suite sets no `progress_total`.
 const DEFAULT_UPDATES: u64 = 20;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct StubConfig {
     lr: f64,
@@ -35,7 +35,7 @@ struct Constraint {
 #[must_use]
 pub fn stub_algorithms() -> Vec<AlgorithmSpec> {
     vec![
-        AlgorithmSpec::with_config("IPPO", |ctx, config| stub(ctx, &config, None)).flag("run_ippo"),
+        AlgorithmSpec::with_config("IPPO", |ctx, config| stub(ctx, config, None)).flag("run_ippo"),
         AlgorithmSpec::with_config("IPPO-Lagrangian", constrained)
             .flag("run_ippo_lag")
             .prepare("prepare_ippo_lagrangian", prepare_constraint),
@@ -53,10 +53,10 @@ fn prepare_constraint(ctx: &PrepareContext) -> crate::Result<Constraint> {
 
 fn constrained(ctx: &RunContext, config: StubConfig) -> crate::Result<RunResult> {
     let constraint: Constraint = ctx.prepared()?;
-    stub(ctx, &config, Some(constraint.limit))
+    stub(ctx, config, Some(constraint.limit))
 }
 
-fn stub(ctx: &RunContext, config: &StubConfig, limit: Option<f64>) -> crate::Result<RunResult> {
+fn stub(ctx: &RunContext, config: StubConfig, limit: Option<f64>) -> crate::Result<RunResult> {
     let updates = ctx.common_config().get("progress_total").and_then(crate::value::Value::as_u64);
     let updates = updates.unwrap_or(DEFAULT_UPDATES);
     ctx.progress().set_total(updates);

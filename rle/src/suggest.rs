@@ -1,17 +1,30 @@
-//! Near matches for misspelt names.
+//! Near matches for misspelt names: what the whole crate means by "near".
 
 /// How alike two names must be, from 0 to 1, to be offered for each other.
-const ALIKE: f64 = 0.7;
+const ALIKE: f64 = 0.75;
+
+/// How alike names are that one slip of the finger tells apart.
+const ONE_SLIP: f64 = 0.9;
+
+/// In shorter names one slip leaves nothing in common.
+const SHORTEST_WITH_SLIP: usize = 3;
 
 /// The known name nearest to `name`, if any is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (likeness(&wanted, &candidate.to_lowercase()), candidate))
         .filter(|(alike, _)| *alike >= ALIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
+}
+
+fn likeness(a: &str, b: &str) -> f64 {
+    let alike = strsim::jaro_winkler(a, b);
+    let long_enough = a.chars().count().min(b.chars().count()) >= SHORTEST_WITH_SLIP;
+    // Jaro-Winkler thinks little of two letters exchanged in a short name.
+    if long_enough && strsim::osa_distance(a, b) == 1 { alike.max(ONE_SLIP) } else { alike }
 }
 
 /// ``; did you mean `x`?`` or, without a near match, nothing.
@@ -29,5 +42,7 @@ mod tests {
         assert_eq!(nearest("ipo", known), Some("ippo"));
         assert_eq!(nearest("IPPO", known), Some("ippo"));
         assert_eq!(nearest("xyz", known), None);
+        assert_eq!(nearest("mpa", ["map", "size"]), Some("map"));
+        assert_eq!(nearest("x", ["a", "b"]), None);
     }
 }

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::artifact;
 use crate::record::{self, RecordHead};
 use crate::slot::SlotId;
-use crate::storage::{sync_directory, write_atomically};
+use crate::storage::{sweep_leftovers, sync_directory, write_atomically};
 
 const PARTIAL: &str = ".partial";
 
@@ -41,7 +41,7 @@ pub(crate) fn recover(export_dir: &Path, slot: &SlotId) -> Result<(), Error> {
         let Some(stem) = name.as_deref().and_then(|name| name.strip_suffix(PARTIAL)) else {
             continue;
         };
-        // `ippo_1_2026..` is not a move of `ippo_1_20` nor of a slug that begins alike.
+        // Run 2 of a slug `ippo_1` begins like run 1 of `ippo`: the whole rest must be the time.
         let is_ours = stem.strip_prefix(&prefix).is_some_and(is_timestamp);
         if is_ours {
             Move { export_dir, slot, partial: path.clone() }.finish()?;
@@ -50,8 +50,11 @@ pub(crate) fn recover(export_dir: &Path, slot: &SlotId) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the text is a [`timestamp`], perhaps with the suffix of a second one in that second.
 fn is_timestamp(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit()) && text.contains('T')
+    let (stamp, suffix) = text.split_once('_').unwrap_or((text, "0"));
+    let shape: String = stamp.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape == "00000000T000000Z" && suffix.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Moves whatever the slot has, its record and its outputs, below `runs/_superseded`, and
@@ -111,27 +114,29 @@ impl Move<'_> {
         } else {
             self.move_run_directory()?;
         }
+        sweep_leftovers(&self.partial)?;
         fs::rename(&self.partial, &done)
             .map_err(|error| Error::io("rename", &self.partial, error))?;
         sync_directory(&superseded_dir(self.export_dir))?;
         Ok(done)
     }
 
-    /// The rewritten copy is whole before the original goes.
+    /// The rewritten copy is whole before the original goes. A file that is no record of this slot
+    /// is kept as it is: the outputs that it names may be another slot's.
     fn move_record(&self, record: &Path, done: &Path) -> Result<(), Error> {
         let copy = self.partial.join(format!("{}.json", self.slot.file_stem()));
-        match record::read_whole(record) {
-            Ok(mut whole) => {
-                self.move_tracked_elsewhere(&whole.head)?;
-                self.move_run_directory()?;
-                self.point_at_copies(&mut whole.head, done);
-                record::write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
-            }
-            Err(_) => {
-                self.move_run_directory()?;
-                let bytes = fs::read(record).map_err(|error| Error::io("read", record, error))?;
-                write_atomically(&copy, |writer| writer.write_all(&bytes))?;
-            }
+        let own = |head: &RecordHead| {
+            head.algorithm.slug == self.slot.slug().as_str() && head.run_idx == self.slot.run_idx()
+        };
+        if let Some(mut whole) = record::read_whole(record).ok().filter(|whole| own(&whole.head)) {
+            self.move_tracked_elsewhere(&whole.head)?;
+            self.move_run_directory()?;
+            self.point_at_copies(&mut whole.head, done);
+            record::write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
+        } else {
+            self.move_run_directory()?;
+            let bytes = fs::read(record).map_err(|error| Error::io("read", record, error))?;
+            write_atomically(&copy, |writer| writer.write_all(&bytes))?;
         }
         fs::remove_file(record).map_err(|error| Error::io("remove", record, error))?;
         sync_directory(&record::runs_dir(self.export_dir))
@@ -194,4 +199,74 @@ fn done_path(partial: &Path) -> PathBuf {
 /// Labels may hold anything, so outputs from elsewhere are numbered in label order.
 fn elsewhere_name(index: usize) -> String {
     format!("output_{index}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slot::Slug;
+
+    fn slot(slug: &str, run_idx: u32) -> SlotId {
+        SlotId::new(Slug::new(slug).unwrap(), run_idx)
+    }
+
+    fn output_of(export_dir: &Path, slot: &SlotId) -> PathBuf {
+        let output = artifact::run_directory(export_dir, slot).join("policy");
+        fs::create_dir_all(output.parent().unwrap()).unwrap();
+        fs::write(&output, slot.to_string()).unwrap();
+        output
+    }
+
+    fn head_of_ippo_0(policy: &str) -> RecordHead {
+        let text = format!(
+            r#"{{"schema_version": 1, "status": "complete", "request": {{"schema_version": 1,
+            "hash": "0"}}, "algorithm": {{"name": "IPPO", "slug": "ippo", "config": {{}}}},
+            "run_idx": 0, "seed": 0, "seeds": {{"learner": 0}}, "environment": {{"name": "e",
+            "config": {{}}}}, "common_config": {{}}, "provenance": {{}}, "required_artifacts": {{}},
+            "artifact_paths": {{"policy": {{"path": "{policy}", "kind": "file", "bytes": 1,
+            "sha256": "0"}}}}, "hardware_id": null, "started_at": "", "finished_at": null,
+            "seconds": 1.0, "attempts": [], "summary": {{}}, "artifacts": {{}},
+            "checkpoint": null}}"#
+        );
+        crate::value::Value::parse_json(text.as_bytes()).unwrap().to().unwrap()
+    }
+
+    #[test]
+    fn a_half_done_move_is_finished_by_its_own_slot_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (slot("ippo", 1), slot("ippo_1", 2));
+        let output = output_of(dir.path(), &ours);
+        let partial = claim(dir.path(), &theirs).unwrap();
+        recover(dir.path(), &ours).unwrap();
+        assert!(partial.is_dir() && output.is_file());
+        recover(dir.path(), &theirs).unwrap();
+        assert!(!partial.exists() && output.is_file());
+        assert!(done_path(&partial).is_dir());
+    }
+
+    #[test]
+    fn the_second_move_of_a_second_is_recovered_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let ours = slot("ippo", 1);
+        let partials = [claim(dir.path(), &ours).unwrap(), claim(dir.path(), &ours).unwrap()];
+        fs::write(partials[0].join(".ippo_1.json.1-0-0.rle-tmp"), "{").unwrap();
+        recover(dir.path(), &ours).unwrap();
+        assert!(partials.iter().all(|partial| !partial.exists() && done_path(partial).is_dir()));
+        assert!(is_empty_dir(&done_path(&partials[0])), "what the kill left is swept");
+    }
+
+    #[test]
+    fn a_copied_record_takes_nothing_from_the_slot_that_it_was_copied_from() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (slot("ippo", 0), slot("ippo", 1));
+        let output = output_of(dir.path(), &first);
+        let head = head_of_ippo_0("ippo/artifacts/run_0/policy");
+        fs::create_dir_all(record::runs_dir(dir.path())).unwrap();
+        let copied = record::record_path(dir.path(), &second);
+        record::write_record(&copied, &head, &std::collections::BTreeMap::new(), &[]).unwrap();
+        let before = fs::read(&copied).unwrap();
+        let moved = set_aside(dir.path(), &second).unwrap().unwrap();
+        assert!(output.is_file() && !copied.exists());
+        assert_eq!(fs::read(moved.join("ippo_1.json")).unwrap(), before);
+    }
 }

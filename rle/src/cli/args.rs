@@ -4,6 +4,7 @@
 //! first; clap then checks the options, and makes the help.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command as Clap};
@@ -200,7 +201,7 @@ fn find_command(word: &str) -> Result<Command, Error> {
 fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
     let mut commands = String::from("Commands:\n");
     for (name, _, help) in COMMANDS {
-        commands.push_str(&format!("  {name:<8}{help}\n"));
+        writeln!(commands, "  {name:<8}{help}").expect("writing to a string does not fail");
     }
     commands.push_str(
         "\nBOOL is true, false, 1, 0, yes, no, on or off; without a value it is true.\n\
@@ -221,7 +222,8 @@ fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
                 .value_name(option.value_name)
                 .help(option.help.clone())
                 .help_heading(option.heading)
-                .action(action),
+                .action(action)
+                .num_args(if option.kind == Kind::Bool { 0..=1 } else { 1..=1 }),
         );
     }
     clap

@@ -2,13 +2,15 @@
 //! variables, `--set`, options.
 
 use std::env;
+use std::ffi::OsString;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::provenance::ProvenanceMode;
+use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{SETTINGS, TRUTH_WORDS};
+use crate::suite::settings::{Kind, SETTINGS};
 use crate::suite::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
@@ -43,21 +45,26 @@ pub(super) fn assign_all(
     invocation: &Invocation,
     specs: &[AlgorithmSpec],
 ) -> Result<Request, Error> {
+    assign_with(config, invocation, specs, |name| env::var_os(name))
+}
+
+fn assign_with(
+    config: SuiteConfig,
+    invocation: &Invocation,
+    specs: &[AlgorithmSpec],
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Request, Error> {
     let mut layers = Layers { config, specs, dry_run: false, format: Format::Text };
-    let variable = |key: &str| {
-        let name = format!("RLE_{}", key.to_uppercase());
-        if OTHER_VARIABLES.contains(&name.as_str()) {
-            return None;
-        }
-        Some((name.clone(), env::var(name).ok().filter(|text| !text.is_empty())?))
+    let variable = |key: &str| variable(key, &environment);
+    let config_file = match invocation.last("config") {
+        Some(path) => Some(path.to_owned()),
+        None => variable("config")?.map(|(_, path)| path),
     };
-    let config_file = invocation.last("config").map(ToOwned::to_owned);
-    if let Some(path) = config_file.or_else(|| variable("config").map(|(_, path)| path)) {
+    if let Some(path) = config_file {
         file::apply(&mut layers, path.as_ref())?;
     }
-    let keys = SETTINGS.iter().map(|setting| setting.key).filter(|key| *key != "config");
-    for key in keys.chain(layers.flags()) {
-        if let Some((name, text)) = variable(key) {
+    for key in variable_keys().chain(layers.flags()) {
+        if let Some((name, text)) = variable(key)? {
             layers.assign_text(key, text, &name)?;
         }
     }
@@ -70,6 +77,33 @@ pub(super) fn assign_all(
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
     Ok(Request { config: layers.config, dry_run: layers.dry_run, format: layers.format })
+}
+
+/// The variable of an option and its text; none where it is unset or empty.
+fn variable(
+    key: &str,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<(String, String)>, Error> {
+    let name = format!("RLE_{}", key.to_uppercase());
+    if OTHER_VARIABLES.contains(&name.as_str()) {
+        return Ok(None);
+    }
+    match environment(&name).filter(|text| !text.is_empty()).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some((name, text))),
+        Some(Err(text)) => {
+            Err(Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display())))
+        }
+    }
+}
+
+/// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
+/// and `RLE_HELP` ask for nothing.
+fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
+    SETTINGS
+        .iter()
+        .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
+        .map(|setting| setting.key)
 }
 
 /// The configuration while layers are applied to it.
@@ -102,27 +136,31 @@ impl<'a> Layers<'a> {
                 })?;
                 Ok(())
             }
-            _ => self.assign(key, Raw::Text(text), origin),
+            _ => self.assign(key, &Raw::Text(text), origin),
         }
     }
 
     /// Assigns a layered setting or a flag.
-    pub(super) fn assign(&mut self, key: &str, raw: Raw, origin: &str) -> Result<(), Error> {
+    pub(super) fn assign(&mut self, key: &str, raw: &Raw, origin: &str) -> Result<(), Error> {
+        if EXCLUDED_COMMON_KEYS.contains(&key) {
+            // It may stand in the shared configuration too: the later layer counts.
+            self.config.common_config.remove(key);
+        }
         match key {
-            "num_runs" => self.config.num_runs = whole(&raw, origin, u64::from(u32::MAX))?,
-            "base_seed" => self.config.base_seed = whole(&raw, origin, u64::MAX)?,
-            "run_numbers" => self.config.run_numbers = Some(run_numbers(&raw, origin)?),
-            "export_dir" => self.config.export_dir = non_empty(&raw, origin)?.into(),
-            "algorithms" => self.config.algorithms = Some(self.algorithm_words(&raw, origin)?),
-            "just_vis" => self.config.just_vis = truth(&raw, origin)?,
-            "resume_completed_runs" => self.config.resume_completed_runs = truth(&raw, origin)?,
-            "rerun" => self.config.rerun.extend(words(&raw, origin)?),
-            "provenance_mode" => self.config.provenance_mode = provenance_mode(&raw, origin)?,
+            "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
+            "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
+            "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
+            "export_dir" => self.config.export_dir = non_empty(raw, origin)?.into(),
+            "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
+            "just_vis" => self.config.just_vis = truth(raw, origin)?,
+            "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
+            "rerun" => self.config.rerun.extend(words(raw, origin)?),
+            "provenance_mode" => self.config.provenance_mode = provenance_mode(raw, origin)?,
             "provenance" => self.provenance(raw, origin)?,
-            "provenance_packages" => self.config.provenance_packages = words(&raw, origin)?,
-            "provenance_inputs" => self.config.provenance_inputs = words(&raw, origin)?,
+            "provenance_packages" => self.config.provenance_packages = words(raw, origin)?,
+            "provenance_inputs" => self.config.provenance_inputs = words(raw, origin)?,
             flag => {
-                let on = truth(&raw, origin)?;
+                let on = truth(raw, origin)?;
                 self.config.common_config.remove(flag);
                 self.config.flags.insert(flag.to_owned(), on);
             }
@@ -141,11 +179,11 @@ impl<'a> Layers<'a> {
     }
 
     /// One `KEY=VALUE`, or a table of a TOML file, over the caller's metadata.
-    fn provenance(&mut self, raw: Raw, origin: &str) -> Result<(), Error> {
+    fn provenance(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
         let metadata = std::mem::take(&mut self.config.provenance_metadata);
         let mut metadata = Value::Object(metadata);
         match raw {
-            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table),
+            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table.clone()),
             Raw::Text(text) => {
                 let (key, text) = text.split_once('=').ok_or_else(|| {
                     Error::usage(format!(
@@ -196,10 +234,10 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             [root, key] if root == "provenance" => {
-                self.provenance(Raw::Text(format!("{key}={text}")), origin)
+                self.provenance(&Raw::Text(format!("{key}={text}")), origin)
             }
             [key] if self.is_layered(key) => {
-                self.assign(key, Raw::Text(text.to_owned()), &format!("{origin} {key}"))
+                self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
             _ => {
                 let root = path.first().map_or("", String::as_str);
@@ -278,8 +316,9 @@ fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
     };
     read.ok_or_else(|| {
         Error::usage(format!(
-            "{origin}: {} is no truth value; use one of {TRUTH_WORDS}",
-            shown(raw)
+            "{origin}: {} is no truth value; use one of {}",
+            shown(raw),
+            typed::BOOL_WORDS
         ))
     })
 }
@@ -369,95 +408,4 @@ pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_may_quote_segments_that_hold_dots() {
-        let (path, text) = split_assignment("algorithm_configs.\"PPO v1.2\".lr=a=b").unwrap();
-        assert_eq!(path, ["algorithm_configs", "PPO v1.2", "lr"]);
-        assert_eq!(text, "a=b");
-        for bad in ["lr", "a..b=1", "=1", "\"a=1", ""] {
-            assert!(split_assignment(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn lists_are_read_in_every_form_that_launchers_write() {
-        let read = |text: &str| run_numbers(&Raw::Text(text.to_owned()), "x").ok();
-        assert_eq!(read("1"), Some(vec![1]));
-        assert_eq!(read("0,2"), Some(vec![0, 2]));
-        assert_eq!(read("[0, 2]"), Some(vec![0, 2]));
-        assert_eq!(read(""), Some(vec![]));
-        for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
-    }
-
-    fn assigned(config: SuiteConfig, given: &[(&str, &str)]) -> Result<SuiteConfig, String> {
-        let mut layers = Layers { config, specs: &[], dry_run: false, format: Format::Text };
-        for (key, text) in given {
-            let (key, origin) = (*key, flag_option(key));
-            layers
-                .assign_text(key, (*text).to_owned(), &origin)
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(layers.config)
-    }
-
-    #[test]
-    fn facts_are_added_one_by_one_and_keep_the_kind_that_they_have() {
-        let suite = || SuiteConfig::new("x").provenance("build", 7);
-        let config = assigned(
-            suite(),
-            &[
-                ("provenance", "ticket=EXP-12=b"),
-                ("provenance", "build=8"),
-                ("set", "provenance.host.name=a"),
-            ],
-        );
-        // Only one level: a deeper path is refused rather than flattened.
-        assert!(config.unwrap_err().contains("the path ends too early or goes too deep"));
-        let config = assigned(
-            suite(),
-            &[
-                ("provenance", "ticket=EXP-12=b"),
-                ("provenance", "build=8"),
-                ("set", "provenance.room=5"),
-            ],
-        );
-        let metadata = Value::Object(config.unwrap().provenance_metadata);
-        assert_eq!(metadata.to_string(), r#"{"build":8,"room":"5","ticket":"EXP-12=b"}"#);
-        let message = assigned(suite(), &[("provenance", "build=new")]).unwrap_err();
-        assert!(message.starts_with("--provenance: ") && message.contains("build"), "{message}");
-        let message = assigned(suite(), &[("provenance", "ticket")]).unwrap_err();
-        assert!(message.contains("expected KEY=VALUE"), "{message}");
-    }
-
-    #[test]
-    fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
-        let config = SuiteConfig::new("x").provenance("build", 7);
-        let mut layers = Layers { config, specs: &[], dry_run: false, format: Format::Text };
-        let table = Value::parse_json(br#"{"ticket": {"id": 12}}"#).unwrap();
-        layers.assign("provenance", Raw::Value(table), "f: provenance").unwrap();
-        let metadata = Value::Object(layers.config.provenance_metadata.clone());
-        assert_eq!(metadata.to_string(), r#"{"build":7,"ticket":{"id":12}}"#);
-        let text = Raw::Value(Value::from("a=b"));
-        assert!(layers.assign("provenance", text, "f: provenance").is_err());
-        let config = assigned(layers.config, &[("provenance_mode", "require_clean")]).unwrap();
-        assert_eq!(config.provenance_mode, ProvenanceMode::RequireClean);
-        let message = assigned(config, &[("provenance_mode", "clean")]).unwrap_err();
-        assert!(
-            message.starts_with("--provenance-mode: `clean` is no provenance mode"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn packages_and_patterns_are_lists() {
-        let given = [("provenance_packages", "burn, rand"), ("provenance_inputs", "[data/*.json]")];
-        let config = assigned(SuiteConfig::new("x"), &given).unwrap();
-        assert_eq!(config.provenance_packages, ["burn", "rand"]);
-        assert_eq!(config.provenance_inputs, ["data/*.json"]);
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
+use crate::suite::selection::reserved_key;
 use crate::suite::{AlgorithmOverride, ConfigChange};
 use crate::typed;
 use crate::value::Value;
@@ -25,9 +26,19 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         let value = convert(value);
         match key.as_str() {
             "env_config" => {
-                typed::merge(&mut layers.config.env_config, as_table(path, &key, value)?)
+                let table = as_finite_table(path, &key, value)?;
+                typed::merge(&mut layers.config.env_config, table);
             }
-            "common_config" => merge_common(layers, as_table(path, &key, value)?),
+            "common_config" => {
+                let table = as_finite_table(path, &key, value)?;
+                let flags = layers.flags().into_iter().collect();
+                if let Some(reserved) =
+                    table.as_object().and_then(|table| reserved_key(table, &flags))
+                {
+                    return Err(problem(reserved));
+                }
+                merge_common(layers, table);
+            }
             "algorithm_configs" => {
                 let Value::Object(configs) = as_table(path, &key, value)? else { continue };
                 for (algorithm, config) in configs {
@@ -40,7 +51,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                 }
             }
             key if layers.roots().contains(&key) => {
-                layers.assign(key, Raw::Value(value), &format!("{origin}: {key}"))?;
+                layers.assign(key, &Raw::Value(value), &format!("{origin}: {key}"))?;
             }
             key => return Err(problem(unknown_key(layers, key))),
         }
@@ -66,6 +77,15 @@ fn as_table(path: &Path, key: &str, value: Value) -> Result<Value, Error> {
     match value {
         Value::Object(_) => Ok(value),
         other => Err(Error::file(path, format!("`{key}` must be a table, found {other}"))),
+    }
+}
+
+/// What stands in a table without a type is checked here, while the file is still known.
+fn as_finite_table(path: &Path, key: &str, value: Value) -> Result<Value, Error> {
+    let table = as_table(path, key, value)?;
+    match table.canonical_json() {
+        Ok(_) => Ok(table),
+        Err(error) => Err(Error::file(path, error.under_key(key).to_string())),
     }
 }
 

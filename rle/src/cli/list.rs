@@ -19,7 +19,9 @@ struct ListedAlgorithm<'a> {
     flag: Option<&'a str>,
     prepare: Option<&'a str>,
     requires: Vec<&'a str>,
-    config: Value,
+    /// None where the defaults cannot be used, which `fault` explains.
+    config: Option<Value>,
+    fault: Option<String>,
     location: Option<String>,
     description: &'a str,
 }
@@ -31,7 +33,7 @@ struct Listed<'a> {
 }
 
 pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error> {
-    let algorithms = specs.iter().map(listed).collect::<Result<Vec<_>, Error>>()?;
+    let algorithms = specs.iter().map(listed).collect();
     let listed = Listed { algorithms, stages: registry::stages() };
     match format {
         Format::Json => show::json(&listed)?,
@@ -40,23 +42,27 @@ pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error>
     Ok(0)
 }
 
-fn listed(spec: &AlgorithmSpec) -> Result<ListedAlgorithm<'_>, Error> {
+/// One algorithm whose defaults cannot be used must not hide the others.
+fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
     let config = match &spec.config {
-        ConfigSource::Typed(config_type) => config_type
-            .defaults()
-            .map_err(|error| Error::usage(format!("algorithm {}: {error}", spec.described())))?,
-        ConfigSource::Untyped(value) => value.clone(),
+        ConfigSource::Typed(config_type) => config_type.defaults(),
+        ConfigSource::Untyped(value) => Ok(value.clone()),
     };
-    Ok(ListedAlgorithm {
+    let (config, fault) = match config {
+        Ok(config) => (Some(config), None),
+        Err(fault) => (None, Some(fault.to_string())),
+    };
+    ListedAlgorithm {
         name: &spec.name,
         slug: &spec.slug,
         flag: spec.flag.as_deref(),
         prepare: spec.prepare.as_ref().map(|prepare| prepare.name.as_str()),
         requires: spec.requires.iter().map(|required| required.path.as_str()).collect(),
         config,
+        fault,
         location: spec.location.map(|location| location.to_string()),
         description: &spec.doc,
-    })
+    }
 }
 
 fn text(listed: &Listed<'_>) -> String {
@@ -81,7 +87,12 @@ fn text(listed: &Listed<'_>) -> String {
     };
     write(format_args!("\n"));
     for algorithm in &listed.algorithms {
-        write(format_args!("{} config {}\n", algorithm.slug, algorithm.config));
+        if let Some(config) = &algorithm.config {
+            write(format_args!("{} config {config}\n", algorithm.slug));
+        }
+        if let Some(fault) = &algorithm.fault {
+            write(format_args!("{} cannot run: {fault}\n", algorithm.slug));
+        }
         if let Some(prepare) = algorithm.prepare {
             write(format_args!("{} prepare {prepare}\n", algorithm.slug));
         }

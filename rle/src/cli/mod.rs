@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
+use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
 use crate::suite::{Start, SuiteConfig, settings};
@@ -47,7 +48,7 @@ fn carry_out(
         Parsed::Shown(status) => return Ok(status),
     };
     let mut config = suite().map_err(|error| {
-        Error::usage(format!("the suite's configuration: {}", show::chain(error.as_ref())))
+        Error::usage(format!("the suite's configuration: {}", chain_text(error.as_ref(), ": ")))
     })?;
     if config.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir() {
         config.source_dir = Some(program.manifest_dir.into());
@@ -81,7 +82,10 @@ fn run(
     let start = Start::new(config, false, specs)?;
     let export_dir = start.export_dir().to_owned();
     let report = start.run(SuiteConsole::for_program())?;
-    show::report(&report, &export_dir, format)?;
+    if let Err(error) = show::report(&report, &export_dir, format) {
+        // The slots are what they are, whether or not their table could be written.
+        show::error(&error.to_string());
+    }
     Ok(report.exit_status())
 }
 

@@ -1,6 +1,6 @@
 //! What goes to stdout: tables and JSON. Errors go to stderr.
 
-use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use crate::Error;
 use crate::console::{Table, duration_text, stdout_width};
 use crate::resume::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
+
+const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,21 +54,12 @@ pub(super) fn error(message: &str) {
     let _ = writeln!(io::stderr(), "error: {message}");
 }
 
-/// An error and its causes in one line.
-pub(super) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Result<(), Error> {
     if format == Format::Json {
         return json(plan);
+    }
+    if plan.slots.is_empty() {
+        return out(NO_SLOT);
     }
     let mut table = Table::new(["slot", "action", "why"]);
     for slot in &plan.slots {
@@ -122,6 +115,9 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
     if format == Format::Json {
         return json(&Reported { slots });
     }
+    if slots.is_empty() {
+        return out(NO_SLOT);
+    }
     let mut table = Table::new(["slot", "outcome", "time", ""]).align_right(2);
     for slot in &slots {
         let time = slot.seconds.map_or(String::new(), |seconds| {
@@ -137,7 +133,8 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
     let mut line = format!("{} done, {} reused", count("done"), count("reused"));
     for outcome in ["failed", "busy"] {
         if count(outcome) > 0 {
-            line.push_str(&format!(", {} {outcome}", count(outcome)));
+            write!(line, ", {} {outcome}", count(outcome))
+                .expect("writing to a string does not fail");
         }
     }
     out(&format!("{}{line}; records in {}\n", table.render(stdout_width()), export_dir.display()))

@@ -12,6 +12,7 @@ mod slot_log;
 #[cfg(feature = "cli")]
 mod stderr;
 mod suite;
+#[cfg(feature = "cli")]
 mod table;
 mod tally;
 mod text;
@@ -20,8 +21,10 @@ mod text;
 pub(crate) use logging::init_logging;
 pub(crate) use slot_log::{SlotLog, set_slot_log};
 #[cfg(feature = "cli")]
-pub(crate) use stderr::{stdout_width, write_lines};
+pub(crate) use stderr::stdout_width;
 pub(crate) use suite::SuiteConsole;
+#[cfg(feature = "cli")]
 pub(crate) use table::Table;
 pub(crate) use tally::SlotOutcome;
-pub(crate) use text::{count_text, duration_text, escape_controls, plural};
+#[cfg(feature = "cli")]
+pub(crate) use text::duration_text;

@@ -50,6 +50,7 @@ impl SlotLog {
         written
     }
 
+    #[cfg(feature = "cli")]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

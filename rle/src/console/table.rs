@@ -41,10 +41,6 @@ impl Table {
         self
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The table, each line ended. Cells are wrapped only to fit a given width, a terminal's.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let widths = self.widths(width);
@@ -144,7 +140,6 @@ mod tests {
     #[test]
     fn a_row_may_be_short_or_long() {
         let mut table = Table::new(["a", "b"]);
-        assert!(table.is_empty());
         table.row(["1"]).row(["1", "2", "3"]);
         assert_eq!(table.render(None), "a  b\n1\n1  2\n");
     }

@@ -12,7 +12,6 @@ pub(crate) enum SlotOutcome {
     Reused,
     Complete,
     Failed,
-    Interrupted,
     /// Another process holds the slot.
     Busy,
 }
@@ -23,7 +22,6 @@ impl SlotOutcome {
             Self::Reused => "reused",
             Self::Complete => "complete",
             Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
             Self::Busy => "busy",
         }
     }
@@ -36,7 +34,7 @@ pub(super) struct Tally {
     reused: usize,
     complete: usize,
     failed: usize,
-    /// Interrupted and busy ones.
+    /// Busy ones.
     unfinished: usize,
 }
 
@@ -50,7 +48,7 @@ impl Tally {
             SlotOutcome::Reused => self.reused += 1,
             SlotOutcome::Complete => self.complete += 1,
             SlotOutcome::Failed => self.failed += 1,
-            SlotOutcome::Interrupted | SlotOutcome::Busy => self.unfinished += 1,
+            SlotOutcome::Busy => self.unfinished += 1,
         }
     }
 

@@ -1,7 +1,6 @@
 //! How numbers, times and foreign text are shown.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The text with every character that could move a cursor, hide or reorder text written as an
@@ -42,10 +41,12 @@ fn is_unshowable(character: char) -> bool {
 
 /// The columns that the text takes on a terminal, near enough to align a table: combining marks
 /// take none, East Asian wide characters and emoji two.
+#[cfg(feature = "cli")]
 pub(crate) fn display_width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }
 
+#[cfg(feature = "cli")]
 pub(super) fn char_width(character: char) -> usize {
     match u32::from(character) {
         0x300..=0x36f
@@ -102,15 +103,6 @@ pub(crate) fn count_text(count: u64) -> String {
     text
 }
 
-/// `1 slot`, `3 slots`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    let mut text = format!("{count} {noun}");
-    if count != 1 {
-        let _ = text.write_char('s');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,17 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn only_one_is_singular() {
-        assert_eq!([0, 1, 2].map(|n| plural(n, "slot")), ["0 slots", "1 slot", "2 slots"]);
-    }
-
-    #[test]
     fn controls_and_reordering_marks_are_shown_escaped() {
         assert_eq!(escape_controls("a\nb\t\x1b[2J\u{9b}"), r"a\nb\t\u{1b}[2J\u{9b}");
         assert_eq!(escape_controls("x\u{202e}y"), r"x\u{202e}y");
         assert!(matches!(escape_controls("PPO w/ GAE – 纯"), Cow::Borrowed(_)));
     }
 
+    #[cfg(feature = "cli")]
     #[test]
     fn widths_are_those_of_a_terminal() {
         assert_eq!(display_width("naïve"), 5);

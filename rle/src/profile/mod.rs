@@ -1,4 +1,4 @@
-//! The runtime of `#[rle::timed]`: how often and how long each stage ran, per run and in all.
+//! The runtime of `#[rle::timed]`: how often and how long each stage ran, per run.
 //!
 //! Each thread adds to memory of its own; after its first call of a stage there is no lock, no
 //! allocation and no string work. This module never writes a file: the runner puts a run's sums
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Stage;
 use clock::Tick;
-pub(crate) use registry::{RunTimer, StageTotal, begin_run, process_totals};
+pub(crate) use registry::{StageTotal, begin_run};
 use thread::Entered;
 
 /// One place in the source that is timed; a static in an expansion.

@@ -1,8 +1,8 @@
-//! All stages and all threads' sums: laps, runs, and the summary of the process.
+//! All stages and all threads' sums: laps and runs.
 //!
-//! A lap is the time between two moments at which somebody wants sums: a run begins or ends, the
-//! summary is read. At a lap's end what was added goes to the process summary and to every open
-//! run, so that readers never disturb each other and threads never wait for a reader.
+//! A lap is the time between two moments at which somebody wants sums: a run begins or ends. At a
+//! lap's end what was added goes to every open run, so that readers never disturb each other and
+//! threads never wait for a reader.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +26,6 @@ struct StageSums {
     name: &'static str,
     /// Calls of this lap that no registered thread holds any more.
     orphaned: Totals,
-    /// Everything before this lap.
-    process: Totals,
     threads: Vec<ThreadSums>,
 }
 
@@ -44,7 +42,7 @@ struct OpenRun {
     totals: Vec<Totals>,
 }
 
-/// The sum of one stage over a run or over the process.
+/// The sum of one stage over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StageTotal {
     /// The stage's full name.
@@ -78,19 +76,6 @@ pub(crate) fn begin_run() -> RunTimer {
     RunTimer { id }
 }
 
-/// The sums since the process began, or since the last call with `reset`, sorted by stage.
-pub(crate) fn process_totals(reset: bool) -> Vec<StageTotal> {
-    let mut registry = lock();
-    registry.end_lap();
-    let totals = registry.stages.iter().map(|stage| stage.process).collect();
-    if reset {
-        for stage in &mut registry.stages {
-            stage.process = Totals::ZERO;
-        }
-    }
-    registry.named(totals)
-}
-
 impl RunTimer {
     /// Ends the run: its stages that were called, sorted by name.
     pub(crate) fn finish(self) -> Vec<StageTotal> {
@@ -118,7 +103,6 @@ impl Registry {
             if totals.calls == 0 {
                 continue;
             }
-            stage.process.add(totals);
             for run in &mut self.runs {
                 run.add(id, totals);
             }
@@ -191,12 +175,7 @@ pub(super) fn intern(name: &'static str) -> usize {
     if let Some(id) = registry.stages.iter().position(|stage| stage.name == name) {
         return id;
     }
-    registry.stages.push(StageSums {
-        name,
-        orphaned: Totals::ZERO,
-        process: Totals::ZERO,
-        threads: Vec::new(),
-    });
+    registry.stages.push(StageSums { name, orphaned: Totals::ZERO, threads: Vec::new() });
     registry.stages.len() - 1
 }
 

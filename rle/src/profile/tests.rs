@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use super::registry::{StageTotal, begin_run, process_totals};
+use super::registry::{StageTotal, begin_run};
 use super::sums::{Reading, Sums, Totals};
 use super::{AsyncGuard, Guard, Site};
 use crate::Stage;
@@ -33,11 +33,12 @@ fn calls_during(stage: &str, body: impl FnOnce()) -> u64 {
 #[test]
 fn a_run_counts_its_calls_only() {
     let site = site!("test_window");
+    let around = begin_run();
     drop(site.enter());
     let counted = calls_during("test_window", || (0..3).for_each(|_| drop(site.enter())));
     drop(site.enter());
     assert_eq!(counted, 3);
-    assert_eq!(calls_of(&process_totals(false), "test_window"), 5);
+    assert_eq!(calls_of(&around.finish(), "test_window"), 5);
 }
 
 #[test]
@@ -119,6 +120,7 @@ fn a_thread_that_lives_on_counts_to_each_run_once() {
 #[test]
 fn no_call_is_lost_while_runs_begin_and_end() {
     let site = site!("test_churn");
+    let around = begin_run();
     let (stop, stopped) = mpsc::channel::<()>();
     let readers = thread::spawn(move || {
         let mut counted = 0;
@@ -138,7 +140,7 @@ fn no_call_is_lost_while_runs_begin_and_end() {
     stop.send(()).unwrap();
     let in_runs = readers.join().unwrap();
     assert!(in_runs <= 40_000, "{in_runs} counted in runs");
-    assert_eq!(calls_of(&process_totals(false), "test_churn"), 40_000);
+    assert_eq!(calls_of(&around.finish(), "test_churn"), 40_000);
 }
 
 #[test]

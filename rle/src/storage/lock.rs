@@ -5,12 +5,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::Error;
+use crate::host;
 
 /// How much of a lock file's text is worth showing.
 const HOLDER_BYTES: u64 = 200;
@@ -96,7 +97,7 @@ impl FileLock {
 
     fn holding(mut file: File) -> Self {
         let since = humantime::format_rfc3339_seconds(SystemTime::now());
-        let text = format!("pid={} host={} since={since}\n", process::id(), host_name());
+        let text = format!("pid={} host={} since={since}\n", process::id(), host::name());
         // The lock holds whether or not its text could be written, on a full disk for instance.
         let _ = file
             .set_len(0)
@@ -171,14 +172,6 @@ fn is_still_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_still_at(_file: &File, path: &Path) -> bool {
     path.exists()
-}
-
-fn host_name() -> String {
-    ["/proc/sys/kernel/hostname", "/etc/hostname"]
-        .iter()
-        .map(PathBuf::from)
-        .find_map(|path| fs::read_to_string(path).ok())
-        .map_or_else(|| "unknown".to_owned(), |name| name.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -50,24 +50,35 @@ struct Finished {
 
 impl Executor<'_> {
     /// Computes a slot unless another process holds it or its record answers the request.
-    /// `again` is a second look at a slot that was busy.
-    pub(crate) fn run(&mut self, slot: &PlannedSlot, again: bool) -> SlotOutcome {
+    pub(crate) fn run(&mut self, slot: &PlannedSlot) -> SlotOutcome {
         let lock = record::lock_path(&self.plan.facts.export_dir, &slot.id);
         let lock = match FileLock::try_acquire(&lock, SLOT_PATIENCE) {
             Ok(Some(lock)) => lock,
-            Ok(None) => return SlotOutcome::Busy,
+            Ok(None) => return self.held_by_another(slot),
             Err(error) => return SlotOutcome::Failed { message: error.to_string() },
         };
         let log = self.open_log(slot);
         set_slot_log(Some(&log));
-        let outcome = self.run_locked(slot, again, &log);
+        let outcome = self.run_locked(slot, &log);
+        // Written by ourselves: a program of the user's may listen to no log line at all.
         if let SlotOutcome::Failed { message } = &outcome {
-            tracing::error!("{} failed: {message}", slot.id);
+            log.line(format_args!("ERROR {} failed: {message}", slot.id));
         }
         self.console.slot_finished(&self.plan.label(slot), shown(&outcome));
         set_slot_log(None);
+        if let SlotOutcome::Failed { message } = &outcome {
+            tracing::error!("{} failed: {message}", slot.id);
+        }
         drop(lock);
         outcome
+    }
+
+    /// Its holder may have completed it already and be on its way out.
+    fn held_by_another(&self, slot: &PlannedSlot) -> SlotOutcome {
+        match self.plan.inspect(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => SlotOutcome::Reused,
+            _ => SlotOutcome::Busy,
+        }
     }
 
     fn open_log(&self, slot: &PlannedSlot) -> SlotLog {
@@ -75,8 +86,8 @@ impl Executor<'_> {
         SlotLog::open(logs.join(format!("{}.log", slot.id.file_stem())))
     }
 
-    fn run_locked(&mut self, slot: &PlannedSlot, again: bool, log: &SlotLog) -> SlotOutcome {
-        match self.clear_the_way(slot, again) {
+    fn run_locked(&mut self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
+        match self.clear_the_way(slot) {
             Ok(None) => SlotOutcome::Reused,
             Ok(Some(attempts)) => self
                 .compute(slot, attempts, log)
@@ -87,15 +98,10 @@ impl Executor<'_> {
 
     /// Under the lock: decides again, moves aside what must not be overwritten, and returns the
     /// earlier attempts at the same request; none where the record is reused after all.
-    fn clear_the_way(
-        &self,
-        slot: &PlannedSlot,
-        again: bool,
-    ) -> Result<Option<Vec<Attempt>>, Error> {
+    fn clear_the_way(&self, slot: &PlannedSlot) -> Result<Option<Vec<Attempt>>, Error> {
         let export_dir = &self.plan.facts.export_dir;
         supersede::recover(export_dir, &slot.id)?;
-        let decision =
-            if again { self.plan.decide_again(slot)? } else { self.plan.decide(slot)? };
+        let decision = self.plan.decide(slot)?;
         if decision.action == SlotAction::Reuse {
             return Ok(None);
         }
@@ -284,9 +290,16 @@ impl Executor<'_> {
         }
         let mut tracked = BTreeMap::new();
         for (label, path) in paths {
-            let identity = artifact::hash_path(path).map_err(|error| error.to_string())?;
             let stored = artifact::relative_to_export(export_dir, path)
                 .map_err(|error| error.to_string())?;
+            if artifact::is_common_ground(export_dir, &stored) {
+                return Err(format!(
+                    "output `{label}` ({}) holds what belongs to the framework or to several runs; \
+                     track only what this run wrote, such as ctx.artifact_path(..)",
+                    path.display()
+                ));
+            }
+            let identity = artifact::hash_path(path).map_err(|error| error.to_string())?;
             let place = TrackedPath {
                 path: stored,
                 kind: identity.kind,

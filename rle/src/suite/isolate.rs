@@ -2,13 +2,15 @@
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use crate::algorithm::TrainerError;
+use crate::error::chain_text;
+
+/// More panics of one call than this are told apart by nobody; the latest are kept.
+const KEPT_REPORTS: usize = 64;
 
 /// Why a trainer failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +23,13 @@ pub(crate) struct Failure {
 
 #[derive(Debug)]
 struct PanicReport {
+    thread: ThreadId,
+    message: String,
     location: String,
     backtrace: String,
 }
 
-type Reports = Arc<Mutex<HashMap<ThreadId, PanicReport>>>;
+type Reports = Arc<Mutex<Vec<PanicReport>>>;
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static>;
 
 /// While it lives, panics are reported to the log instead of being printed over the progress.
@@ -52,9 +56,12 @@ impl Isolation {
                 BacktraceStatus::Captured => backtrace.to_string(),
                 _ => "no backtrace could be taken".to_owned(),
             };
-            let report = PanicReport { location, backtrace };
+            let thread = thread::current().id();
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.insert(thread::current().id(), report);
+            if seen.len() == KEPT_REPORTS {
+                seen.remove(0);
+            }
+            seen.push(PanicReport { thread, message, location, backtrace });
         }));
         Self { reports, previous }
     }
@@ -64,15 +71,18 @@ impl Isolation {
         &self,
         trainer: impl FnOnce() -> Result<T, TrainerError>,
     ) -> Result<T, Failure> {
+        self.reports().clear();
         match panic::catch_unwind(AssertUnwindSafe(trainer)) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(Failure { message: chain_text(error.as_ref()), detail: None }),
+            Ok(Err(error)) => Err(Failure {
+                message: chain_text(error.as_ref(), "\n  caused by: "),
+                detail: None,
+            }),
             Err(payload) => {
-                let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-                let report = reports.remove(&thread::current().id());
                 let text = payload_text(payload.as_ref());
+                let report = self.take_report(&text);
                 Err(match report {
-                    Some(PanicReport { location, backtrace }) => Failure {
+                    Some(PanicReport { location, backtrace, .. }) => Failure {
                         message: format!("panicked at {location}: {text}"),
                         detail: Some(backtrace),
                     },
@@ -80,6 +90,25 @@ impl Isolation {
                 })
             }
         }
+    }
+}
+
+impl Isolation {
+    fn reports(&self) -> MutexGuard<'_, Vec<PanicReport>> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The report of the panic that ended this thread's call. A thread pool hands a worker's
+    /// panic on without another report: then it is the worker's, known by its message.
+    fn take_report(&self, message: &str) -> Option<PanicReport> {
+        let mut reports = self.reports();
+        let here = thread::current().id();
+        let of_this = |report: &PanicReport| report.message == message;
+        let at = reports
+            .iter()
+            .rposition(|report| report.thread == here && of_this(report))
+            .or_else(|| reports.iter().rposition(of_this))?;
+        Some(reports.swap_remove(at))
     }
 }
 
@@ -103,17 +132,6 @@ fn payload_text(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a text".to_owned())
 }
 
-/// An error and its causes, each on a line of its own.
-fn chain_text(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        write!(text, "\n  caused by: {cause}").expect("writing to a string does not fail");
-        source = cause.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +148,12 @@ mod tests {
         assert!(failure.message.ends_with(": no luck"), "{}", failure.message);
         assert!(failure.detail.unwrap().contains("isolate"));
         assert_eq!(isolation.call(|| Ok(3)), Ok(3));
+        let handed_on = || -> Result<(), TrainerError> {
+            let payload = thread::spawn(|| panic!("in a pool")).join().unwrap_err();
+            panic::resume_unwind(payload)
+        };
+        let failure = isolation.call(handed_on).unwrap_err();
+        assert!(failure.message.contains("isolate.rs:"), "{}", failure.message);
+        assert!(failure.detail.is_some());
     }
 }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub use config::{IntoSuiteConfig, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
+#[cfg(feature = "cli")]
 pub(crate) use config::{AlgorithmOverride, ConfigChange};
 
 use crate::Error;
@@ -129,6 +130,7 @@ impl Start {
         SuitePlan { slots }
     }
 
+    #[cfg(feature = "cli")]
     pub(crate) fn export_dir(&self) -> &Path {
         &self.plan.facts.export_dir
     }
@@ -153,7 +155,7 @@ impl Start {
         for (slot, decision) in self.plan.slots.iter().zip(&self.decisions) {
             let outcome = match decision.action {
                 SlotAction::Reuse => SlotOutcome::Reused,
-                SlotAction::Run | SlotAction::Busy => executor.run(slot, false),
+                SlotAction::Run | SlotAction::Busy => executor.run(slot),
             };
             if outcome == SlotOutcome::Busy {
                 tracing::info!(
@@ -165,7 +167,7 @@ impl Start {
         }
         for (slot, outcome) in self.plan.slots.iter().zip(&mut outcomes) {
             if *outcome == SlotOutcome::Busy {
-                *outcome = executor.run(slot, true);
+                *outcome = executor.run(slot);
                 if *outcome == SlotOutcome::Busy {
                     console.slot_finished(&self.plan.label(slot), console::SlotOutcome::Busy);
                 }
@@ -215,9 +217,8 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
             }
         }
         if !directory.is_dir() {
-            let problem = "is a file; --export-dir must name a directory or a new path";
             let file = directory.ancestors().find(|ancestor| ancestor.is_file());
-            return Err(Error::file(file.unwrap_or(directory), problem));
+            return Err(Error::file(file.unwrap_or(directory), plan::NO_DIRECTORY));
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::provenance::{self, Capture, CaptureRequest};
 use crate::record::{self, RecordState, RecordedRequirement};
 use crate::registry;
 use crate::request::{Identity, IdentityParts};
-use crate::resume::{self, ComparedRequest, Decision, Policy};
+use crate::resume::{self, ComparedRequest, Decision, Policy, SlotAction};
 use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
@@ -20,6 +20,9 @@ use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::suite::{selection, settings};
 use crate::typed;
 use crate::value::Value;
+
+/// What is wrong with a file on the way to where results go.
+pub(crate) const NO_DIRECTORY: &str = "is a file; --export-dir must name a directory or a new path";
 
 /// One selected algorithm with its configuration resolved.
 pub(crate) struct PlannedAlgorithm {
@@ -106,16 +109,7 @@ impl Plan {
     /// # Errors
     /// When its record may be neither used nor replaced, naming the file and the way out.
     pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
-        self.decide_with(slot, slot.policy)
-    }
-
-    /// Like [`decide`](Self::decide) for a slot that this start already computed: `--rerun` and
-    /// `--resume-completed-runs false` have had their effect.
-    pub(crate) fn decide_again(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
-        self.decide_with(slot, Policy { resume: true, rerun: false })
-    }
-
-    fn decide_with(&self, slot: &PlannedSlot, policy: Policy) -> Result<Decision, Error> {
+        let policy = slot.policy;
         let state = record::read_state(&self.facts.export_dir, &slot.id)?;
         let path = || record::record_path(&self.facts.export_dir, &slot.id);
         match &state {
@@ -138,10 +132,14 @@ impl Plan {
     /// is busy.
     pub(crate) fn inspect(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
         let lock = record::lock_path(&self.facts.export_dir, &slot.id);
-        if FileLock::is_held(&lock)? {
-            return Ok(Decision::busy());
+        if !FileLock::is_held(&lock)? {
+            return self.decide(slot);
         }
-        self.decide(slot)
+        // Whoever holds the slot may be about to write it: what cannot be read is theirs to mend.
+        match self.decide(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => Ok(decision),
+            _ => Ok(Decision::busy()),
+        }
     }
 
     /// `IPPO run 1`.
@@ -166,6 +164,9 @@ fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
         .map_err(|error| Error::io("resolve the export directory", &config.export_dir, error))?;
     if export_dir.to_str().is_none() {
         return Err(Error::file(export_dir, "the export directory's name is not valid UTF-8"));
+    }
+    if let Some(file) = record::runs_dir(&export_dir).ancestors().find(|path| path.is_file()) {
+        return Err(Error::file(file, NO_DIRECTORY));
     }
     Ok(SuiteFacts {
         env_name: config.env_name.clone(),
@@ -212,12 +213,12 @@ fn resolve_configs(
 ) -> Result<BTreeMap<usize, Value>, Error> {
     let overrides = selection::overrides_by_algorithm(config, specs)?;
     let mut resolved = BTreeMap::new();
-    for index in 0..specs.len() {
+    for (index, spec) in specs.iter().enumerate() {
         let changes = overrides.get(&index).map_or(&[][..], Vec::as_slice);
         if changes.is_empty() && !selected.contains(&index) {
             continue;
         }
-        resolved.insert(index, resolve_config(&specs[index], changes)?);
+        resolved.insert(index, resolve_config(spec, changes)?);
     }
     Ok(resolved)
 }
@@ -241,15 +242,17 @@ pub(crate) fn resolve_config(
     };
     let value = match &spec.config {
         ConfigSource::Typed(config_type) => {
-            let mut tables = Value::object();
+            let mut tables = Vec::new();
             let mut texts = Vec::new();
             for change in changes {
                 match &change.change {
-                    ConfigChange::Table(table) => typed::merge(&mut tables, table.clone()),
+                    ConfigChange::Table(table) => tables.push(table),
                     ConfigChange::Text { path, text } => texts.push((path.clone(), text.clone())),
                 }
             }
-            config_type.resolve(&tables, &texts).map_err(|fault| explain(fault.to_string()))?
+            config_type
+                .resolve_layers(&tables, &texts)
+                .map_err(|fault| explain(fault.to_string()))?
         }
         ConfigSource::Untyped(defaults) => {
             let mut value = defaults.clone();
@@ -338,4 +341,50 @@ fn rerun_slots(
             Ok(SlotId::new(Slug::new(specs[index].slug.clone())?, run))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::context::RunContext;
+    use crate::run_result::RunResult;
+
+    #[derive(Serialize, Deserialize)]
+    enum Optimiser {
+        Sgd { momentum: f64 },
+        Adam { beta: f64 },
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Config {
+        optimiser: Optimiser,
+    }
+
+    impl Default for Config {
+        fn default() -> Self {
+            Self { optimiser: Optimiser::Sgd { momentum: 0.5 } }
+        }
+    }
+
+    #[test]
+    fn a_later_layer_may_choose_another_variant() {
+        let run = |_: &RunContext, _: Config| -> crate::Result<RunResult> { Ok(RunResult::new()) };
+        let spec = AlgorithmSpec::with_config("a", run);
+        let config = SuiteConfig::new("e")
+            .algorithm_config("a", Config { optimiser: Optimiser::Adam { beta: 0.9 } })
+            .algorithm_config("a", Config { optimiser: Optimiser::Sgd { momentum: 0.25 } });
+        let changes: Vec<_> = config.overrides.iter().collect();
+        let resolved = resolve_config(&spec, &changes).unwrap();
+        assert_eq!(resolved.to_string(), r#"{"optimiser":{"Sgd":{"momentum":0.25}}}"#);
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_a_directory_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let config = SuiteConfig::new("e").export_dir(file.path().join("below"));
+        let error = suite_facts(&config).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: is a file", file.path().display())), "{error}");
+    }
 }

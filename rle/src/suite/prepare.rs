@@ -137,18 +137,18 @@ impl<'a> Work<'a> {
     }
 
     fn value(&self) -> Result<Value, String> {
-        make_dir(&self.home).map_err(could_not)?;
+        make_dir(&self.home).map_err(|error| could_not(&error))?;
         if self.prepare.always {
-            let directory = self.fresh_sibling("run").map_err(could_not)?;
+            let directory = self.fresh_sibling("run").map_err(|error| could_not(&error))?;
             return self.run_in(&directory);
         }
-        let _lock = self.lock().map_err(could_not)?;
+        let _lock = self.lock().map_err(|error| could_not(&error))?;
         let directory = self.home.join(self.stem());
-        if let Some(value) = self.reusable(&directory).map_err(could_not)? {
+        if let Some(value) = self.reusable(&directory).map_err(|error| could_not(&error))? {
             tracing::info!("prepare `{}`: reused {}", self.prepare.name, directory.display());
             return Ok(value);
         }
-        make_dir(&directory).map_err(could_not)?;
+        make_dir(&directory).map_err(|error| could_not(&error))?;
         self.run_in(&directory)
     }
 
@@ -258,6 +258,12 @@ impl<'a> Work<'a> {
             }
             format!("failed: {}", failure.message)
         })?;
+        if directory.join(VALUE_FILE).symlink_metadata().is_ok() {
+            return Err(format!(
+                "failed: it wrote a file {VALUE_FILE}, which is the framework's own; give it \
+                 another name"
+            ));
+        }
         let prepared = Prepared {
             schema_version: SCHEMA_VERSION,
             function: self.prepare.name.clone(),
@@ -265,10 +271,11 @@ impl<'a> Work<'a> {
             started_at: humantime::format_rfc3339_micros(started_at).to_string(),
             finished_at: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
             seconds,
-            files: identities(directory).map_err(could_not)?,
+            files: identities(directory).map_err(|error| could_not(&error))?,
             value: value.clone(),
         };
-        write_json_atomically(&directory.join(VALUE_FILE), &prepared).map_err(could_not)?;
+        write_json_atomically(&directory.join(VALUE_FILE), &prepared)
+            .map_err(|error| could_not(&error))?;
         timing::save_prepare(
             &self.home,
             &self.prepare.name,
@@ -281,7 +288,7 @@ impl<'a> Work<'a> {
     }
 }
 
-fn could_not(error: Error) -> String {
+fn could_not(error: &Error) -> String {
     format!("could not run: {error}")
 }
 

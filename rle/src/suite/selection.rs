@@ -39,12 +39,8 @@ pub(crate) fn separate_common(
         let on = boolean(flag, &value)?;
         config.flags.entry(flag.to_owned()).or_insert(on);
     }
-    if let Some(key) = config.common_config.keys().find(|key| key.starts_with("run_")) {
-        return Err(Error::usage(format!(
-            "common_config.{key}: top-level keys beginning `run_` are reserved for flags, and no \
-             algorithm declares this one{}; rename it if it is a setting",
-            suggest::hint(key, flags.iter().copied())
-        )));
+    if let Some(problem) = reserved_key(&config.common_config, &flags) {
+        return Err(Error::usage(problem));
     }
     if let Some(flag) = config.flags.keys().find(|flag| !flags.contains(flag.as_str())) {
         return Err(Error::usage(format!(
@@ -53,6 +49,20 @@ pub(crate) fn separate_common(
         )));
     }
     Ok(())
+}
+
+/// What is wrong with a key of the shared configuration that looks like a flag and is none.
+pub(crate) fn reserved_key(
+    common: &BTreeMap<String, Value>,
+    flags: &BTreeSet<&str>,
+) -> Option<String> {
+    let mut keys = common.keys().filter(|key| !flags.contains(key.as_str()));
+    let key = keys.find(|key| key.starts_with("run_"))?;
+    Some(format!(
+        "common_config.{key}: top-level keys beginning `run_` are reserved for flags, and no \
+         algorithm declares this one; rename it if it is a setting{}",
+        suggest::hint(key, flags.iter().copied())
+    ))
 }
 
 fn boolean(key: &str, value: &Value) -> Result<bool, Error> {
@@ -164,6 +174,9 @@ pub(crate) fn flag_option(flag: &str) -> String {
     format!("--{}", flag.replace('_', "-"))
 }
 
+/// A mistyped window must not fill the memory with its plan.
+const MOST_RUNS: u32 = 1_000_000;
+
 /// The run indices that a start is about, ascending.
 ///
 /// # Errors
@@ -173,6 +186,13 @@ pub(crate) fn select_runs(config: &SuiteConfig) -> Result<Vec<u32>, Error> {
         return Err(Error::usage("--num-runs is 0; it must be at least 1"));
     }
     let Some(numbers) = &config.run_numbers else {
+        if config.num_runs > MOST_RUNS {
+            return Err(Error::usage(format!(
+                "--num-runs {} is more than one start can plan ({MOST_RUNS}); choose some of them \
+                 with --run-numbers",
+                config.num_runs
+            )));
+        }
         return Ok((0..config.num_runs).collect());
     };
     if numbers.is_empty() {

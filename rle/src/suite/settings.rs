@@ -16,6 +16,7 @@ pub(crate) enum Kind {
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "read by the command line"))]
 pub(crate) struct Setting {
     /// As a key: `num_runs`. The option is `--num-runs`, the variable `RLE_NUM_RUNS`.
     pub(crate) key: &'static str,
@@ -135,6 +136,3 @@ const RESERVED: [&str; 11] = [
 pub(crate) fn reserved_flags() -> Vec<&'static str> {
     SETTINGS.iter().map(|setting| setting.key).chain(RESERVED).collect()
 }
-
-/// The words for a truth value.
-pub(crate) const TRUTH_WORDS: &str = "true, false, 1, 0, yes, no, on, off";

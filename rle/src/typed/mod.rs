@@ -18,7 +18,9 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use crate::value::{Segment, Snapshot, Value, ValueError, differences};
 
 pub(crate) use merge::merge;
-pub(crate) use text::{bool_word, set_untyped};
+pub(crate) use text::set_untyped;
+#[cfg(feature = "cli")]
+pub(crate) use text::{BOOL_WORDS, bool_word};
 
 /// The configuration type of an algorithm, as plain data that a static can hold.
 #[derive(Clone, Copy)]
@@ -59,6 +61,7 @@ impl ConfigFault {
     }
 
     /// The same fault seen from outside: its configuration stands under `prefix`.
+    #[cfg(feature = "cli")]
     #[must_use]
     pub(crate) fn under(mut self, prefix: &str) -> Self {
         let link = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -106,23 +109,12 @@ impl ConfigType {
     }
 
     /// The serialised default of the type; an empty object where there is no type.
+    #[cfg(feature = "cli")]
     pub(crate) fn defaults(&self) -> Result<Value, ValueError> {
         match self.hooks {
             Some(hooks) => (hooks.defaults)().map(|snapshot| snapshot.value),
             None => Ok(Value::object()),
         }
-    }
-
-    /// Reads a whole configuration and proves that it comes back unchanged; a value without a
-    /// type is taken as it is.
-    pub(crate) fn check(&self, value: &Value) -> Result<Checked, ValueError> {
-        let Some(hooks) = self.hooks else {
-            let (ignored, variants) = (Vec::new(), BTreeSet::new());
-            return Ok(Checked { resolved: value.clone(), ignored, variants });
-        };
-        let checked = (hooks.read)(value)?;
-        (hooks.prove)(&checked.resolved)?;
-        Ok(checked)
     }
 }
 

@@ -12,14 +12,9 @@ use crate::value::{
 pub(crate) type SetText = (Vec<String>, String);
 
 impl ConfigType {
-    /// The resolved configuration: the defaults of the type, `tables` over them key by key,
-    /// `texts` over both, later ones over earlier.
-    pub(crate) fn resolve(&self, tables: &Value, texts: &[SetText]) -> Result<Value, ConfigFault> {
-        self.resolve_layers(&[tables], texts)
-    }
-
-    /// As [`ConfigType::resolve`] with several tables, lowest first: the variant of an enum that
-    /// a later table names takes the place of an earlier table's.
+    /// The resolved configuration: the defaults of the type, `layers` over them key by key, lowest
+    /// first, `texts` over both, later ones over earlier. The variant of an enum that a later table
+    /// names takes the place of an earlier table's.
     pub(crate) fn resolve_layers(
         &self,
         layers: &[&Value],

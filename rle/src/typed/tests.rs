@@ -17,14 +17,14 @@ fn resolved<C>(tables: &str, texts: &[SetText]) -> String
 where
     C: Serialize + serde::de::DeserializeOwned + Default + 'static,
 {
-    ConfigType::of::<C>().resolve(&parse(tables), texts).unwrap().to_string()
+    ConfigType::of::<C>().resolve_layers(&[&parse(tables)], texts).unwrap().to_string()
 }
 
 fn fault<C>(tables: &str, texts: &[SetText]) -> String
 where
     C: Serialize + serde::de::DeserializeOwned + Default + 'static,
 {
-    ConfigType::of::<C>().resolve(&parse(tables), texts).unwrap_err().to_string()
+    ConfigType::of::<C>().resolve_layers(&[&parse(tables)], texts).unwrap_err().to_string()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,7 +78,6 @@ fn ppo_with(old: &str, new: &str) -> String {
 fn nothing_asked_resolves_to_the_defaults() {
     assert_eq!(resolved::<Ppo>("null", &[]), DEFAULT_PPO);
     assert_eq!(resolved::<Ppo>("{}", &[]), DEFAULT_PPO);
-    assert_eq!(ConfigType::of::<Ppo>().defaults().unwrap().to_string(), DEFAULT_PPO);
 }
 
 #[test]
@@ -212,7 +211,7 @@ fn an_alias_takes_the_place_of_the_default_under_the_name() {
 #[test]
 fn a_non_finite_number_is_refused_by_key() {
     let table: Value = [("lr", f64::NAN)].into_iter().collect();
-    let error = ConfigType::of::<Ppo>().resolve(&table, &[]).unwrap_err();
+    let error = ConfigType::of::<Ppo>().resolve_layers(&[&table], &[]).unwrap_err();
     assert_eq!(error.path, "lr");
     assert!(error.message.starts_with("NaN is not accepted"));
 }
@@ -415,11 +414,12 @@ fn words_for_a_table_without_a_type_follow_the_kind_that_is_there() {
 #[test]
 fn without_a_type_the_tables_are_the_configuration() {
     let tables = parse(r#"{"lr": 1}"#);
-    let config = ConfigType::none().resolve(&tables, &[set("lr", "2")]).unwrap();
+    let config = ConfigType::none().resolve_layers(&[&tables], &[set("lr", "2")]).unwrap();
     assert_eq!(config.to_string(), r#"{"lr":2}"#);
     assert!(!ConfigType::none().is_typed());
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn a_fault_moves_under_the_place_of_its_configuration() {
     let fault = ConfigFault::new("lr", "no").under("algorithm_configs.ippo");

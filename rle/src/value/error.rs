@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{de, ser};
 
+use crate::suggest;
+
 /// A value that cannot be written, read or converted, with the key it stands under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
@@ -147,23 +149,11 @@ pub(crate) fn hint(word: &str, accepted: &[impl AsRef<str>]) -> String {
     if accepted.is_empty() {
         return ", no key is accepted here".to_owned();
     }
-    let near = near_match(word, accepted).map(|near| format!(", did you mean `{near}`?"));
+    let near = suggest::nearest(word, accepted.iter().map(AsRef::as_ref))
+        .map(|near| format!(", did you mean `{near}`?"));
     if accepted.len() > FEW {
         return near.unwrap_or_default();
     }
     let words: Vec<String> = accepted.iter().map(|word| format!("`{}`", word.as_ref())).collect();
     format!("{} accepted: {}", near.as_deref().unwrap_or(","), words.join(", "))
-}
-
-/// The accepted word that is most like `word`, if one is like it at all.
-fn near_match<'a>(word: &str, accepted: &'a [impl AsRef<str>]) -> Option<&'a str> {
-    const ALIKE: f64 = 0.75;
-    let word = word.to_lowercase();
-    accepted
-        .iter()
-        .map(AsRef::as_ref)
-        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(score, _)| *score >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
 }

@@ -8,5 +8,5 @@
 fn main() -> rle::SuiteConfig {
     #![allow(unused_mut)]
     let mut unused = 1;
-    rle::SuiteConfig::new("pursuit")
+    rle::SuiteConfig::new("pursuit").common("just_vis", true)
 }

@@ -11,7 +11,7 @@ fn main() -> Result<SuiteConfig> {
     fn name() -> Result<&'static str, ::std::string::String> {
         ::std::result::Result::Ok("pursuit")
     }
-    ::std::result::Result::Ok(SuiteConfig::new(name().map_err(super_name)?))
+    ::std::result::Result::Ok(SuiteConfig::new(name().map_err(super_name)?).common("just_vis", true))
 }
 
 fn super_name(text: ::std::string::String) -> ::std::io::Error {
