@@ -15,7 +15,7 @@ const SHAPE: Shape = Shape { what: "an algorithm", output: "-> rle::Result<RunRe
 const SLUG_MAX_BYTES: usize = 100;
 
 /// Options of the generated program, which a flag of the same name would shadow.
-const BUILT_IN_OPTIONS: [&str; 31] = [
+const BUILT_IN_OPTIONS: [&str; 33] = [
     "num_runs",
     "run_numbers",
     "base_seed",
@@ -30,6 +30,8 @@ const BUILT_IN_OPTIONS: [&str; 31] = [
     "resume_checkpoints",
     "provenance_mode",
     "provenance",
+    "provenance_packages",
+    "provenance_inputs",
     "config",
     "set",
     "jobs",

@@ -46,9 +46,10 @@ pub use checkpoint::{Checkpoint, Latest};
 pub use context::{PrepareContext, RunContext, TestRun};
 pub use error::Error;
 pub use progress::Progress;
+pub use provenance::ProvenanceMode;
 pub use record::{
-    Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement, RequestTag,
-    RunRecord, RunStatus, TrackedPath, load_records,
+    Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement,
+    RequestTag, RunRecord, RunStatus, TrackedPath, load_records,
 };
 pub use resume::{Reason, SlotAction};
 pub use rle_macros::{algorithm, main, prepare, stages, timed, timed_block};
@@ -57,7 +58,8 @@ pub use slot::{SlotId, Slug};
 pub use stage::Stage;
 pub use stub::stub_algorithms;
 pub use suite::{
-    IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan, SuiteReport,
+    IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan,
+    SuiteReport,
 };
 
 #[doc(hidden)]
@@ -71,6 +73,7 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
 
     pub use crate::{
-        AlgorithmSpec, Episode, PrepareContext, Progress, RunContext, RunResult, Suite, SuiteConfig,
+        AlgorithmSpec, Episode, PrepareContext, Progress, ProvenanceMode, RunContext, RunResult,
+        Suite, SuiteConfig,
     };
 }

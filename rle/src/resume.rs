@@ -14,9 +14,6 @@ use crate::value::{Difference, Value, differences};
 /// The field whose difference is explained by file names rather than by hashes.
 const SOURCE_TREE: &str = "provenance.source.tree_sha256";
 
-/// How many changed files a reason names before it counts the rest.
-const NAMED_FILES: usize = 5;
-
 /// What happens to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -220,14 +217,7 @@ fn changed_sources(head: &RecordHead, now: &Provenance) -> String {
     let Ok(then) = head.provenance.to::<Provenance>() else {
         return "the sources changed".to_owned();
     };
-    let changed = provenance::changed_files(&then.source, &now.source);
-    match changed.len() {
-        0 => "the sources changed".to_owned(),
-        count if count <= NAMED_FILES => changed.join(", "),
-        count => {
-            format!("{} and {} more", changed[..NAMED_FILES].join(", "), count - NAMED_FILES)
-        }
-    }
+    provenance::explain_sources(&then, now)
 }
 
 fn shown(value: Option<&Value>) -> String {

@@ -98,7 +98,9 @@ impl Stop {
     pub(crate) fn request(&self, why: &str) {
         if !self.0.requested.swap(true, Ordering::Relaxed) {
             *lock(&self.0.why) = Some(why.to_owned());
-            tracing::warn!("stopping: {why}; slots that were not begun are left for the next start");
+            tracing::warn!(
+                "stopping: {why}; slots that were not begun are left for the next start"
+            );
         }
         if !self.0.polled.load(Ordering::Relaxed) {
             self.end_running("its algorithm does not ask should_stop()");

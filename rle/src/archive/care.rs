@@ -86,9 +86,8 @@ fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
 
 /// The part of a name from its time stamp on: it sorts by time.
 fn stamp(name: &str) -> &str {
-    let is_stamp = |part: &str| {
-        part.len() == 16 && part.as_bytes()[8] == b'T' && part.ends_with('Z')
-    };
+    let is_stamp =
+        |part: &str| part.len() == 16 && part.as_bytes()[8] == b'T' && part.ends_with('Z');
     let mut start = 0;
     for part in name.split('_') {
         if is_stamp(part) {

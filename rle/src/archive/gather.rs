@@ -144,7 +144,9 @@ fn outputs(
         let stored = tracked.path.clone();
         let old = artifact::resolve_stored(export_dir, &stored);
         let inside = roots.iter().find_map(|(root, to)| {
-            old.strip_prefix(root).ok().map(|rest| to.components().chain(rest.components()).collect())
+            old.strip_prefix(root)
+                .ok()
+                .map(|rest| to.components().chain(rest.components()).collect())
         });
         let place: PathBuf = match inside {
             Some(place) => place,

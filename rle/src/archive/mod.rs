@@ -62,7 +62,8 @@ pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> 
 
 /// Whether a slot has anything that a new run must not meet.
 pub(crate) fn has_anything(export_dir: &Path, slot: &SlotId) -> bool {
-    record::record_path(export_dir, slot).symlink_metadata().is_ok() || has_outputs(export_dir, slot)
+    record::record_path(export_dir, slot).symlink_metadata().is_ok()
+        || has_outputs(export_dir, slot)
 }
 
 /// Whether a slot has outputs or checkpoints of an earlier attempt.
@@ -105,10 +106,9 @@ fn move_timings(
     run_indices: &[u32],
 ) -> Result<(), Error> {
     timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transfer.directory())?;
-    gathered.steps.push(Step::DropTimings {
-        slug: slug.to_string(),
-        run_indices: run_indices.to_vec(),
-    });
+    gathered
+        .steps
+        .push(Step::DropTimings { slug: slug.to_string(), run_indices: run_indices.to_vec() });
     Ok(())
 }
 

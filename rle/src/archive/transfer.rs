@@ -129,7 +129,11 @@ impl<'a> Transfer<'a> {
 }
 
 /// Writes a journal into an existing directory, which commits, and carries it out.
-pub(super) fn carry_out(export_dir: &Path, directory: &Path, steps: Vec<Step>) -> Result<(), Error> {
+pub(super) fn carry_out(
+    export_dir: &Path,
+    directory: &Path,
+    steps: Vec<Step>,
+) -> Result<(), Error> {
     let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
     let journal = Journal { schema_version: 1, steps };
     failpoint()?;
@@ -188,7 +192,10 @@ fn go_on(export_dir: &Path, directory: &Path) -> Result<(), Error> {
     let journal: Journal = Value::parse_json(&bytes)
         .and_then(|value| value.to())
         .map_err(|error| Error::file(&path, format!("is no journal: {error}")))?;
-    tracing::info!("finishing the move to {} that another start left half done", directory.display());
+    tracing::info!(
+        "finishing the move to {} that another start left half done",
+        directory.display()
+    );
     finish(export_dir, directory, &journal)
 }
 

@@ -33,24 +33,26 @@ pub(crate) fn directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
 pub(crate) enum Found {
     Nothing,
     /// The newest whole generation of the request, and what was passed over to get to it.
-    Latest { latest: Latest, problems: Vec<String> },
+    Latest {
+        latest: Latest,
+        problems: Vec<String>,
+    },
     /// Generations of the request of which none is whole.
     Damaged(Vec<String>),
     /// Made for another request or slot: why.
     Foreign(String),
     /// Written by a newer version: never touched.
-    Newer { path: PathBuf, version: u64 },
+    Newer {
+        path: PathBuf,
+        version: u64,
+    },
 }
 
 /// Looks for the checkpoint to go on from.
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub(crate) fn find(
-    export_dir: &Path,
-    slot: &SlotId,
-    request_hash: &str,
-) -> Result<Found, Error> {
+pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Result<Found, Error> {
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
     let mut any = false;

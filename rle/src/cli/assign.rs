@@ -2,11 +2,12 @@
 //! variables, `--set`, options.
 
 use std::env;
-use std::time::Duration;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::provenance::ProvenanceMode;
 use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
@@ -205,6 +206,10 @@ impl<'a> Layers<'a> {
             "stop_after" => self.config.stop_after = Some(duration(&raw, origin)?),
             "on_busy" => self.config.on_busy = on_busy(&raw, origin)?,
             "rerun" => self.config.rerun.extend(words(raw, origin)?),
+            "provenance_mode" => self.config.provenance_mode = provenance_mode(raw, origin)?,
+            "provenance" => self.provenance(raw, origin)?,
+            "provenance_packages" => self.config.provenance_packages = words(raw, origin)?,
+            "provenance_inputs" => self.config.provenance_inputs = words(raw, origin)?,
             flag => {
                 let on = truth(raw, origin)?;
                 self.config.common_config.remove(flag);
@@ -222,6 +227,32 @@ impl<'a> Layers<'a> {
             return Ok(vec![text.clone()]);
         }
         words(raw, origin)
+    }
+
+    /// One `KEY=VALUE`, or a table of a TOML file, over the caller's metadata.
+    fn provenance(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
+        let metadata = std::mem::take(&mut self.config.provenance_metadata);
+        let mut metadata = Value::Object(metadata);
+        match raw {
+            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table.clone()),
+            Raw::Text(text) => {
+                let (key, text) = text.split_once('=').ok_or_else(|| {
+                    Error::usage(format!(
+                        "{origin}: `{text}` has no `=`; expected KEY=VALUE such as ticket=EXP-12"
+                    ))
+                })?;
+                set_fact(&mut metadata, key, text).map_err(|fault| {
+                    Error::usage(format!("{origin}: {}", fault.under("provenance")))
+                })?;
+            }
+            Raw::Value(value) => {
+                return Err(Error::usage(format!("{origin}: expected a table, found `{value}`")));
+            }
+        }
+        if let Value::Object(metadata) = metadata {
+            self.config.provenance_metadata = metadata;
+        }
+        Ok(())
     }
 
     /// Carries out one `--set PATH=VALUE`.
@@ -253,6 +284,9 @@ impl<'a> Layers<'a> {
                 });
                 Ok(())
             }
+            [root, key] if root == "provenance" => {
+                self.provenance(&Raw::Text(format!("{key}={text}")), origin)
+            }
             [key] if self.is_layered(key) => {
                 self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
@@ -262,6 +296,7 @@ impl<'a> Layers<'a> {
                 if known.contains(&root) {
                     let example = match root {
                         "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
+                        "provenance" => "provenance.KEY=VALUE",
                         _ => "env_config.KEY=VALUE",
                     };
                     return Err(Error::usage(format!(
@@ -353,6 +388,23 @@ fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error
     })
 }
 
+fn provenance_mode(raw: &Raw, origin: &str) -> Result<ProvenanceMode, Error> {
+    let read = match raw {
+        Raw::Text(text) | Raw::Value(Value::String(text)) => ProvenanceMode::parse(text),
+        Raw::Value(value) => Err(format!("expected a mode such as \"capture\", found `{value}`")),
+    };
+    read.map_err(|problem| Error::usage(format!("{origin}: {problem}")))
+}
+
+/// A fact that is there already decides by its kind how the text is read; a new one is a text.
+fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
+    if metadata.get(key).is_some() {
+        return typed::set_untyped(metadata, &[key.to_owned()], text);
+    }
+    metadata.insert(key, text);
+    Ok(())
+}
+
 fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
     let text = match raw {
         Raw::Text(text) => Some(text.as_str()),
@@ -433,75 +485,4 @@ pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_and_version_are_no_variables() {
-        let keys: Vec<_> = variable_keys().collect();
-        assert!(keys.contains(&"num_runs") && keys.contains(&"format"), "{keys:?}");
-        for switch in ["help", "version"] {
-            assert!(!keys.contains(&switch), "{keys:?}");
-        }
-    }
-
-    #[test]
-    fn paths_may_quote_segments_that_hold_dots() {
-        let (path, text) = split_assignment("algorithm_configs.\"PPO v1.2\".lr=a=b").unwrap();
-        assert_eq!(path, ["algorithm_configs", "PPO v1.2", "lr"]);
-        assert_eq!(text, "a=b");
-        for bad in ["lr", "a..b=1", "=1", "\"a=1", ""] {
-            assert!(split_assignment(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn lists_are_read_in_every_form_that_launchers_write() {
-        let read = |text: &str| run_numbers(&Raw::Text(text.to_owned()), "x").ok();
-        assert_eq!(read("1"), Some(vec![1]));
-        assert_eq!(read("0,2"), Some(vec![0, 2]));
-        assert_eq!(read("[0, 2]"), Some(vec![0, 2]));
-        assert_eq!(read(""), Some(vec![]));
-        for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
-    }
-
-    fn assigned(
-        config: SuiteConfig,
-        options: &[(&str, &str)],
-        variables: &[(&str, &str)],
-    ) -> Result<SuiteConfig, Error> {
-        let owned = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
-        let values = options.iter().map(owned).collect();
-        let invocation = Invocation { command: super::super::args::Command::Run, values };
-        let environment = |name: &str| {
-            variables.iter().find(|(key, _)| *key == name).map(|(_, text)| OsString::from(text))
-        };
-        assign_with(config, &invocation, &[], environment).map(|request| request.config)
-    }
-
-    #[test]
-    fn an_option_outranks_the_same_key_of_the_shared_configuration() {
-        let config = SuiteConfig::new("e").common("just_vis", true);
-        let mut config = assigned(config, &[("just_vis", "false")], &[]).unwrap();
-        crate::suite::selection::separate_common(&mut config, &[]).unwrap();
-        assert!(!config.just_vis);
-    }
-
-    #[test]
-    fn variables_give_options_but_neither_help_nor_version() {
-        let variables = [("RLE_NUM_RUNS", "3"), ("RLE_BASE_SEED", ""), ("RLE_VERSION", "1.2")];
-        let config = assigned(SuiteConfig::new("e"), &[], &variables).unwrap();
-        assert_eq!((config.num_runs, config.base_seed), (3, 0));
-        assert!(config.flags.is_empty());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_variable_that_is_no_text_is_refused() {
-        use std::os::unix::ffi::OsStringExt;
-        let error = variable("num_runs", |_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
-        assert!(error.to_string().contains("RLE_NUM_RUNS"), "{error}");
-    }
-}
+mod tests;

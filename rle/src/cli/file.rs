@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::suite::selection::reserved_key;
 use crate::suggest;
+use crate::suite::selection::reserved_key;
 use crate::suite::{AlgorithmOverride, ConfigChange, Variant};
 use crate::typed;
 use crate::value::Value;

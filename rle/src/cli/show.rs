@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::Error;
 use crate::console::{Table, duration_text, stdout_width};
 use crate::resume::SlotAction;
-use crate::value::Value;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
+use crate::value::Value;
 
 const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
 

@@ -74,9 +74,9 @@ pub(super) fn interruption(
         let trial = Trial { config, specs, export_dir: &export_dir, slot, scratch: &scratch.0 };
         let problem = trial.problem()?;
         verification.records += 1;
-        verification.findings.extend(
-            problem.map(|problem| Finding { slot: slot.to_string(), problem }),
-        );
+        verification
+            .findings
+            .extend(problem.map(|problem| Finding { slot: slot.to_string(), problem }));
     }
     if format == Format::Text && verification.findings.is_empty() {
         let names: Vec<String> = slots.iter().map(SlotId::to_string).collect();

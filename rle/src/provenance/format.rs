@@ -4,13 +4,29 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::value::Value;
+
 /// All that is known of the program that ran. Fields of later versions are ignored when read.
+///
+/// Without a source it was supplied: then the metadata is all there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Provenance {
-    pub(crate) source: Source,
-    pub(crate) runtime: Runtime,
-    pub(crate) executable: Executable,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Source>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runtime: Option<Runtime>,
+    /// Version by name, of the packages that the suite names; none where it was not found.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) packages: BTreeMap<String, Option<String>>,
+    /// Why a version is missing, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) packages_reason: Option<String>,
+    /// None while it is being hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) executable: Option<Executable>,
+    /// The caller's own facts.
+    pub(crate) metadata: BTreeMap<String, Value>,
 }
 
 /// The source tree, and what version control says about it.
@@ -28,7 +44,13 @@ pub(crate) struct Source {
     pub(crate) revision: Option<String>,
     /// Whether tracked files differ from that commit, or source files are not tracked.
     pub(crate) dirty: Option<bool>,
-    /// Why a value above is missing, in words.
+    /// Hash of the difference between that commit and the sources; none where it is clean.
+    pub(crate) diff_sha256: Option<String>,
+    /// The branch that is checked out; none where the checkout is detached.
+    pub(crate) branch: Option<String>,
+    /// Where the branch comes from, without credentials; none where there is no remote.
+    pub(crate) remote: Option<String>,
+    /// Why a value above is missing or says less than it seems to, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }
@@ -49,7 +71,7 @@ pub(crate) struct Runtime {
     pub(crate) arch: String,
 }
 
-/// The running executable; hashed only where there is no source tree.
+/// The running executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Executable {
@@ -61,56 +83,59 @@ pub(crate) struct Executable {
 
 /// The part of the provenance that a request's hash covers; its keys are those of
 /// [`Provenance`], so that a difference is named by the same path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Identity {
-    pub(crate) source: SourceIdentity,
-    pub(crate) runtime: RuntimeIdentity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceIdentity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<RuntimeIdentity>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    packages: BTreeMap<String, Option<String>>,
     /// Only where there is no source tree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) executable: Option<ExecutableIdentity>,
+    executable: Option<ExecutableIdentity>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, Value>,
 }
 
 /// See [`Source`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct SourceIdentity {
-    pub(crate) tree_sha256: Option<String>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct SourceIdentity {
+    tree_sha256: Option<String>,
 }
 
 /// See [`Runtime`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct RuntimeIdentity {
-    pub(crate) rustc: String,
-    pub(crate) target: String,
-    pub(crate) profile: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct RuntimeIdentity {
+    rustc: String,
+    target: String,
+    profile: String,
 }
 
 /// See [`Executable`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct ExecutableIdentity {
-    pub(crate) sha256: Option<String>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct ExecutableIdentity {
+    sha256: Option<String>,
 }
 
 impl Provenance {
     /// What of it decides whether a result may be reused.
     pub(crate) fn identity(&self) -> Identity {
-        let runtime = &self.runtime;
-        let executable = self
-            .source
-            .tree_sha256
-            .is_none()
-            .then(|| ExecutableIdentity { sha256: self.executable.sha256.clone() });
+        let source = self.source.as_ref();
+        let executable = source.filter(|source| source.tree_sha256.is_none()).map(|_| {
+            let executable = self.executable.as_ref();
+            ExecutableIdentity { sha256: executable.and_then(|found| found.sha256.clone()) }
+        });
         Identity {
-            source: SourceIdentity { tree_sha256: self.source.tree_sha256.clone() },
-            runtime: RuntimeIdentity {
+            source: source.map(|source| SourceIdentity { tree_sha256: source.tree_sha256.clone() }),
+            runtime: self.runtime.as_ref().map(|runtime| RuntimeIdentity {
                 rustc: runtime.rustc.clone(),
                 target: runtime.target.clone(),
                 profile: runtime.profile.clone(),
-            },
+            }),
+            packages: self.packages.clone(),
             executable,
+            metadata: self.metadata.clone(),
         }
     }
 }

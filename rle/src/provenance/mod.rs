@@ -2,60 +2,168 @@
 //!
 //! Code is identified by the contents of its files. What version control says about them is
 //! evidence and never identity, so that committing what was run repeats nothing. Gathering it
-//! never fails: what could not be learnt is replaced by the reason.
+//! never fails, unless a clean source is required: what could not be learnt is replaced by the
+//! reason. Neither environment variables nor arguments are ever stored.
 
 mod changes;
+mod clean;
+mod executable;
 mod format;
 mod git;
+mod inputs;
+mod mode;
+mod packages;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::env;
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
-pub(crate) use changes::changed_files;
-pub(crate) use format::{Executable, Provenance, Runtime, Source};
+pub(crate) use changes::explain_sources;
+pub(crate) use executable::Capture;
+pub(crate) use format::{Provenance, Runtime, Source};
+pub use mode::ProvenanceMode;
+pub(crate) use mode::check_metadata;
 
-use crate::digest::{hash_file, hex};
-use git::Git;
+use crate::Error;
+use crate::value::Value;
+use executable::{running_executable, running_file};
+use git::{Evidence, Git, Sources};
+use inputs::Inputs;
+use tree::Tree;
 
-/// Where to look.
-#[derive(Clone, Debug)]
+/// What to gather, and where to look.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CaptureRequest {
+    pub(crate) mode: ProvenanceMode,
     /// A directory of the program's source: its manifest's, when it was built. The current
     /// directory serves where it does not exist (any more).
     pub(crate) source_dir: Option<PathBuf>,
     /// Never a part of the source, wherever it lies.
     pub(crate) export_dir: PathBuf,
+    /// Packages whose versions are asked for.
+    pub(crate) packages: Vec<String>,
+    /// Patterns of files that count as source, relative to the workspace.
+    pub(crate) inputs: Vec<String>,
+    /// The caller's own facts.
+    pub(crate) metadata: BTreeMap<String, Value>,
 }
 
-/// Gathers the provenance of this program.
-pub(crate) fn capture(request: &CaptureRequest) -> Provenance {
-    capture_with(&Git::default(), request)
+/// Gathers the provenance of this program, and warns of what makes it doubtful.
+///
+/// # Errors
+/// A pattern or a key that is not accepted, and in the mode `require_clean` a source that is not
+/// exactly a commit.
+pub(crate) fn capture(request: &CaptureRequest) -> Result<Provenance, Error> {
+    let captured = capture_with(&Git::default(), request)?;
+    for warning in &captured.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(captured.provenance)
 }
 
-fn capture_with(git: &Git, request: &CaptureRequest) -> Provenance {
+struct Captured {
+    provenance: Provenance,
+    warnings: Vec<String>,
+}
+
+fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> {
+    check_metadata(&request.metadata)?;
+    let inputs = Inputs::new(&request.inputs)?;
+    if request.mode == ProvenanceMode::Supplied {
+        return Ok(supplied(request));
+    }
     let dir = match &request.source_dir {
         Some(dir) if dir.is_dir() => dir.clone(),
         _ => env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
     };
-    let (source, executable) = match tree::read(&dir, &request.export_dir) {
+    let mut warnings = Vec::new();
+    let tree = tree::read(&dir, &request.export_dir, &inputs);
+    let source = match &tree {
         Ok(tree) => {
-            let evidence = git.evidence(&tree.root, &tree.files, &tree.export_dir);
-            let source = Source {
-                tree_sha256: Some(tree.sha256),
-                files: tree.files,
-                vcs: evidence.vcs,
-                revision: evidence.revision,
-                dirty: evidence.dirty,
-                reason: evidence.reason,
-            };
-            (source, Executable::default())
+            let evidence = ask_git(git, tree, &inputs);
+            if request.mode == ProvenanceMode::RequireClean {
+                clean::check(&evidence)?;
+            }
+            warnings.extend(unmatched_inputs(&inputs));
+            warnings.extend(newer_source(tree));
+            source_of(tree, evidence)
         }
-        Err(reason) => (Source { reason: Some(reason), ..Source::default() }, running_executable()),
+        Err(reason) if request.mode == ProvenanceMode::RequireClean => {
+            return Err(clean::no_source(reason));
+        }
+        Err(reason) => Source { reason: Some(reason.clone()), ..Source::default() },
     };
-    Provenance { source, runtime: runtime(), executable }
+    let root = tree.as_ref().ok().map(|tree| tree.root.as_path());
+    let packages = packages::look_up(&request.packages, root);
+    warnings
+        .extend(packages.reason.as_ref().map(|reason| format!("provenance_packages: {reason}")));
+    // Where it is the identity, it has to be known at once.
+    let executable = source.tree_sha256.is_none().then(running_executable);
+    let provenance = Provenance {
+        source: Some(source),
+        runtime: Some(runtime()),
+        packages: packages.versions,
+        packages_reason: packages.reason,
+        executable,
+        metadata: request.metadata.clone(),
+    };
+    Ok(Captured { provenance, warnings })
+}
+
+fn supplied(request: &CaptureRequest) -> Captured {
+    let nothing = "the provenance is supplied but empty: no change of the program will be noticed; \
+                   give it facts with --provenance KEY=VALUE";
+    Captured {
+        provenance: Provenance { metadata: request.metadata.clone(), ..Provenance::default() },
+        warnings: request.metadata.is_empty().then(|| nothing.to_owned()).into_iter().collect(),
+    }
+}
+
+fn ask_git(git: &Git, tree: &Tree, inputs: &Inputs) -> Evidence {
+    let patterns: Vec<String> = tree::git_patterns().chain(inputs.for_git()).collect();
+    git.evidence(Sources {
+        root: &tree.root,
+        files: &tree.files,
+        export_dir: &tree.export_dir,
+        patterns: &patterns,
+    })
+}
+
+fn source_of(tree: &Tree, evidence: Evidence) -> Source {
+    Source {
+        tree_sha256: Some(tree.sha256.clone()),
+        files: tree.files.clone(),
+        reason: evidence.reason(),
+        vcs: evidence.vcs,
+        revision: evidence.revision,
+        dirty: evidence.dirty,
+        diff_sha256: evidence.diff_sha256,
+        branch: evidence.branch,
+        remote: evidence.remote,
+    }
+}
+
+fn unmatched_inputs(inputs: &Inputs) -> Option<String> {
+    let unmatched = inputs.unmatched();
+    (!unmatched.is_empty())
+        .then(|| format!("provenance_inputs: nothing matches `{}`", unmatched.join("`, `")))
+}
+
+fn newer_source(tree: &Tree) -> Option<String> {
+    let built = running_file().and_then(|path| path.metadata()).and_then(|file| file.modified());
+    newer_than(built.ok()?, tree.newest.as_ref()?)
+}
+
+fn newer_than(built: SystemTime, (path, changed): &(PathBuf, SystemTime)) -> Option<String> {
+    (*changed > built).then(|| {
+        format!(
+            "{} changed after this program was built: records will name sources that it was not \
+             built from; build it again",
+            path.display()
+        )
+    })
 }
 
 fn runtime() -> Runtime {
@@ -66,19 +174,6 @@ fn runtime() -> Runtime {
         rle: env!("CARGO_PKG_VERSION").to_owned(),
         os: env::consts::OS.to_owned(),
         arch: env::consts::ARCH.to_owned(),
-    }
-}
-
-fn running_executable() -> Executable {
-    // Linux keeps the running file reachable here, also when a new build has replaced its name.
-    let own = Path::new("/proc/self/exe");
-    let digest = File::open(own)
-        .map(|_| own.to_owned())
-        .or_else(|_: io::Error| env::current_exe())
-        .and_then(|path| hash_file(&path));
-    match digest {
-        Ok(digest) => Executable { sha256: Some(hex(&digest.sha256)), reason: None },
-        Err(error) => Executable { sha256: None, reason: Some(error.to_string()) },
     }
 }
 

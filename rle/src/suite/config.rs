@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::provenance::Provenance;
+use crate::provenance::{self, Provenance, ProvenanceMode};
 use crate::suite::variants::Variant;
 use crate::value::Value;
 
@@ -61,6 +61,13 @@ pub struct SuiteConfig {
     pub(crate) resume_completed_runs: bool,
     pub(crate) rerun: Vec<String>,
     pub(crate) source_dir: Option<PathBuf>,
+    pub(crate) provenance_mode: ProvenanceMode,
+    pub(crate) provenance_packages: Vec<String>,
+    pub(crate) provenance_inputs: Vec<String>,
+    pub(crate) provenance_metadata: BTreeMap<String, Value>,
+    /// Provenance that another process of this start has captured: nothing is captured here.
+    #[serde(skip)]
+    pub(crate) captured: Option<Provenance>,
     pub(crate) faults: Vec<String>,
     pub(crate) restart_completed_runs: bool,
     pub(crate) checkpoint_enabled: bool,
@@ -74,9 +81,6 @@ pub struct SuiteConfig {
     pub(crate) timeout: Option<Duration>,
     pub(crate) stop_after: Option<Duration>,
     pub(crate) on_busy: OnBusy,
-    /// The provenance that a parent captured for its workers.
-    #[serde(skip)]
-    pub(crate) captured: Option<Provenance>,
     pub(crate) start_id: Option<String>,
     /// Whether runs are asked to stop after each checkpoint.
     #[serde(skip)]
@@ -117,6 +121,11 @@ impl SuiteConfig {
             resume_completed_runs: true,
             rerun: Vec::new(),
             source_dir: None,
+            provenance_mode: ProvenanceMode::default(),
+            provenance_packages: Vec::new(),
+            provenance_inputs: Vec::new(),
+            provenance_metadata: BTreeMap::new(),
+            captured: None,
             faults: Vec::new(),
             restart_completed_runs: false,
             checkpoint_enabled: false,
@@ -130,7 +139,6 @@ impl SuiteConfig {
             timeout: None,
             stop_after: None,
             on_busy: OnBusy::Skip,
-            captured: None,
             start_id: None,
             stop_at_save: false,
         }
@@ -341,9 +349,68 @@ impl SuiteConfig {
         self
     }
 
+    /// How provenance is gathered: captured, unless this says otherwise.
+    pub fn provenance_mode(mut self, mode: ProvenanceMode) -> Self {
+        self.provenance_mode = mode;
+        self
+    }
+
+    /// Packages whose versions, as the workspace's `Cargo.lock` has them, are recorded and part of
+    /// every run's identity. A name that is not found there is recorded as null, with a warning.
+    pub fn provenance_packages<I, S>(mut self, packages: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.provenance_packages = packages.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Patterns of files that count as source beside the Rust and Cargo files, relative to the
+    /// workspace: `data/*.json`, `shaders/**/*.wgsl`, or a directory with all that it holds. Their
+    /// contents are part of every run's identity.
+    ///
+    /// `*` stays within a directory, `**` is any number of directories, a leading dot has to be
+    /// written. Nothing in a build or export directory or in `.git` ever matches. A pattern that
+    /// leads out of the workspace stops the start; one that matches nothing is a warning.
+    ///
+    /// ```
+    /// let suite = rle::SuiteConfig::new("pursuit")
+    ///     .provenance_inputs(["maps/**/*.json", "reward_table.csv"])
+    ///     .provenance_packages(["burn", "rand"])
+    ///     .provenance("simulator_build", 4812);
+    /// # let _ = suite;
+    /// ```
+    pub fn provenance_inputs<I, S>(mut self, patterns: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.provenance_inputs = patterns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// One fact of the caller's own, recorded as metadata and part of every run's identity. Keys
+    /// that provenance itself uses, such as `source`, stop the start.
+    pub fn provenance(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        match Value::from_serialize(&value) {
+            Ok(value) => {
+                self.provenance_metadata.insert(key, value);
+            }
+            Err(error) => {
+                self.faults.push(error.under_key(&key).under_key("provenance").to_string());
+            }
+        }
+        self
+    }
+
     /// The first fault of the values that the builder took.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
-        self.faults.first().map_or(Ok(()), |fault| Err(Error::usage(fault.clone())))
+        if let Some(fault) = self.faults.first() {
+            return Err(Error::usage(fault.clone()));
+        }
+        provenance::check_metadata(&self.provenance_metadata)
     }
 }
 
@@ -365,5 +432,65 @@ where
 {
     fn into_suite_config(self) -> Result<SuiteConfig, Box<dyn std::error::Error + Send + Sync>> {
         self.map_err(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::Source;
+    use crate::{AlgorithmSpec, RunContext, RunResult, Suite, load_records};
+
+    #[expect(clippy::unnecessary_wraps, reason = "the signature of an algorithm")]
+    fn nothing(_: &RunContext) -> crate::Result<RunResult> {
+        Ok(RunResult::new())
+    }
+
+    fn suite(config: SuiteConfig) -> Suite {
+        Suite::new(config).algorithm(AlgorithmSpec::new("A", nothing))
+    }
+
+    fn recorded(export_dir: &std::path::Path) -> Value {
+        load_records(export_dir).unwrap().remove(0).head.provenance
+    }
+
+    #[test]
+    fn a_finished_record_names_the_executable() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(suite(SuiteConfig::new("x").export_dir(dir.path())).run().unwrap().is_complete());
+        let provenance = recorded(dir.path());
+        let sha256 = provenance.get_dotted("executable.sha256").and_then(Value::as_str);
+        assert_eq!(sha256.map(str::len), Some(64), "{provenance}");
+    }
+
+    #[test]
+    fn what_another_process_captured_is_recorded_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = Source { tree_sha256: Some("ab".to_owned()), ..Source::default() };
+        let handed = Provenance { source: Some(source), ..Provenance::default() };
+        let mut config = SuiteConfig::new("x").export_dir(dir.path());
+        config.captured = Some(handed);
+        suite(config.clone()).run().unwrap();
+        let tree = recorded(dir.path());
+        let tree = tree.get_dotted("source.tree_sha256").and_then(Value::as_str);
+        assert_eq!(tree, Some("ab"));
+        let plan = suite(config).plan().unwrap();
+        assert_eq!(plan.slots[0].action, crate::SlotAction::Reuse);
+    }
+
+    #[test]
+    fn a_start_that_is_refused_for_its_provenance_creates_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let export_dir = dir.path().join("exports");
+        let config = || SuiteConfig::new("x").export_dir(&export_dir).source_dir(dir.path());
+        for config in [
+            config().provenance_mode(ProvenanceMode::RequireClean),
+            config().provenance("runtime", "mine"),
+            config().provenance("rate", f64::NAN),
+            config().provenance_inputs(["/etc/*"]),
+        ] {
+            assert!(suite(config).run().is_err());
+            assert!(!export_dir.exists());
+        }
     }
 }

@@ -16,8 +16,8 @@ use crate::host;
 use crate::profile::{self, StageTotal};
 use crate::progress::Progress;
 use crate::record::{
-    self, Accepted, Attempt, RecordHead, RecordState, RecordedAlgorithm, RecordedEnvironment, RequestTag,
-    RunStatus, TrackedPath,
+    self, Accepted, Attempt, RecordHead, RecordState, RecordedAlgorithm, RecordedEnvironment,
+    RequestTag, RunStatus, TrackedPath,
 };
 use crate::request::REQUEST_SCHEMA;
 use crate::resume::{Decision, SlotAction};
@@ -226,11 +226,13 @@ impl Executor<'_> {
             Ok(prepared) => prepared,
             Err(message) => {
                 self.stop.finish_run();
+                head.provenance = self.plan.provenance.whole();
                 return fail(head, &path, 0.0, message);
             }
         };
         let attempt = head.attempts.len();
         let finished = self.call(slot, prepared, attempt, before.latest, seconds_before);
+        head.provenance = self.plan.provenance.whole();
         let out_of_time = self.stop.run_is_over();
         self.stop.finish_run();
         let seconds = finished.seconds;
@@ -312,7 +314,7 @@ impl Executor<'_> {
                 config: self.plan.facts.env_config.clone(),
             },
             common_config: self.plan.facts.common_config.clone(),
-            provenance: self.plan.provenance_value.clone(),
+            provenance: self.plan.provenance.recorded(),
             required_artifacts: algorithm.requirements.clone(),
             artifact_paths: BTreeMap::new(),
             hardware_id: None,

@@ -11,7 +11,7 @@ use crate::archive;
 use crate::artifact;
 use crate::checkpoint::{self, Found, Latest};
 use crate::context::SuiteFacts;
-use crate::provenance::{self, CaptureRequest, Provenance};
+use crate::provenance::{self, Capture, CaptureRequest};
 use crate::record::{self, RecordState, RecordedRequirement};
 use crate::registry;
 use crate::request::{Identity, IdentityParts};
@@ -19,9 +19,9 @@ use crate::resume::{self, ComparedRequest, Decision, Policy, SlotAction};
 use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
-use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::suggest;
 use crate::suite::config::OnBusy;
+use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
 use crate::suite::variants;
 use crate::suite::{selection, settings};
 use crate::typed;
@@ -56,8 +56,7 @@ pub(crate) struct Plan {
     pub(crate) algorithms: Vec<PlannedAlgorithm>,
     /// Run 0 of every algorithm, then run 1, and so on.
     pub(crate) slots: Vec<PlannedSlot>,
-    pub(crate) provenance: Provenance,
-    pub(crate) provenance_value: Value,
+    pub(crate) provenance: Capture,
     pub(crate) options: Options,
     /// Tells this start from every other; workers have their parent's.
     pub(crate) start_id: String,
@@ -98,14 +97,8 @@ impl Plan {
         let rerun = rerun_slots(&config, specs, &selected, &runs)?;
         let seeds = seeds_of_runs(&config, &runs)?;
         let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
-        let provenance = config.captured.take().unwrap_or_else(|| {
-            provenance::capture(&CaptureRequest {
-                source_dir: config.source_dir.clone(),
-                export_dir: facts.export_dir.clone(),
-            })
-        });
+        let provenance = provenance_of(&config, &facts.export_dir)?;
         let mut plan = Self {
-            provenance_value: Value::from_serialize(&provenance)?,
             facts: Arc::new(facts),
             algorithms,
             slots: Vec::new(),
@@ -170,7 +163,8 @@ impl Plan {
             }
             _ => {}
         }
-        let request = ComparedRequest { identity: &slot.identity, provenance: &self.provenance };
+        let request =
+            ComparedRequest { identity: &slot.identity, provenance: self.provenance.provenance() };
         let decision = resume::decide(&self.facts.export_dir, &slot.id, &state, request, policy);
         if decision.action == SlotAction::Run {
             return self.with_checkpoint(slot, decision);
@@ -181,8 +175,7 @@ impl Plan {
     /// Whether a slot that has to run goes on from a checkpoint.
     fn with_checkpoint(&self, slot: &PlannedSlot, decision: Decision) -> Result<Decision, Error> {
         let wanted = self.options.resume_checkpoints && !slot.rerun && !decision.set_aside;
-        let found =
-            checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
+        let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
         Ok(match found {
             Found::Newer { path, version } => {
                 return Err(Error::file(path, checkpoint::newer_problem(version)));
@@ -200,9 +193,8 @@ impl Plan {
                 }
                 decision.resume_from(text)
             }
-            Found::Latest { .. } => {
-                decision.with_set_aside("its checkpoint is not wanted and is moved aside".to_owned())
-            }
+            Found::Latest { .. } => decision
+                .with_set_aside("its checkpoint is not wanted and is moved aside".to_owned()),
             Found::Foreign(why) => {
                 decision.with_set_aside(format!("its checkpoint is moved aside: {why}"))
             }
@@ -324,6 +316,22 @@ fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
         export_dir,
         num_runs: config.num_runs,
     })
+}
+
+/// The provenance that another process of this start captured, else this one's.
+fn provenance_of(config: &SuiteConfig, export_dir: &Path) -> Result<Capture, Error> {
+    if let Some(captured) = &config.captured {
+        return Capture::new(captured.clone());
+    }
+    let provenance = provenance::capture(&CaptureRequest {
+        mode: config.provenance_mode,
+        source_dir: config.source_dir.clone(),
+        export_dir: export_dir.to_owned(),
+        packages: config.provenance_packages.clone(),
+        inputs: config.provenance_inputs.clone(),
+        metadata: config.provenance_metadata.clone(),
+    })?;
+    Capture::new(provenance)
 }
 
 fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>, Error> {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::algorithm::Prepare;
+use crate::archive::timestamp;
 use crate::artifact::{self, PathIdentity};
 use crate::console::SuiteConsole;
 use crate::context::{PrepareContext, PrepareParts};
@@ -25,7 +26,6 @@ use crate::storage::{FileLock, write_json_atomically};
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::{Plan, PlannedAlgorithm};
 use crate::suite::timing;
-use crate::archive::timestamp;
 use crate::value::Value;
 
 const SCHEMA_VERSION: u32 = 1;

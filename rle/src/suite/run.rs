@@ -10,13 +10,13 @@ use crate::resume::SlotAction;
 use crate::slot::Slug;
 use crate::stop::{Listener, Stop};
 use crate::storage::FileLock;
+use crate::suite::Start;
 use crate::suite::execute::{Executor, SLOT_PATIENCE};
 use crate::suite::export_dir;
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::prepare::Prepares;
 use crate::suite::report::{SlotOutcome, SlotReport, SuiteReport};
-use crate::suite::Start;
 
 /// What kind of program this is.
 pub(crate) enum Mode<'a> {
@@ -38,6 +38,7 @@ pub(super) fn run(
     let in_workers = in_workers(&start.plan, &mode)?;
     if start.has_work() {
         export_dir::make(&start.plan.facts.export_dir)?;
+        start.plan.provenance.begin();
         archive::recover(&start.plan.facts.export_dir)?;
         // What was finished or undone just now may change what is to be done.
         start.decide()?;
@@ -137,8 +138,7 @@ fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {
 
 impl Start {
     fn has_work(&self) -> bool {
-        self.plan.options.restart_completed_runs
-            || self.slots_to_reuse() < self.plan.slots.len()
+        self.plan.options.restart_completed_runs || self.slots_to_reuse() < self.plan.slots.len()
     }
 
     fn slots_to_reuse(&self) -> usize {

@@ -118,6 +118,30 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "WHAT",
         "wait, skip or fail when another process holds a slot [default: skip]",
     ),
+    setting(
+        "provenance_mode",
+        Kind::Value,
+        "MODE",
+        "capture, require_clean or supplied [default: capture]",
+    ),
+    setting(
+        "provenance",
+        Kind::Repeated,
+        "KEY=VALUE",
+        "a fact of your own about the program, part of every run's identity",
+    ),
+    setting(
+        "provenance_packages",
+        Kind::Value,
+        "LIST",
+        "packages whose locked versions are part of every run's identity",
+    ),
+    setting(
+        "provenance_inputs",
+        Kind::Value,
+        "LIST",
+        "patterns of files that count as source, such as data/*.json",
+    ),
     option_only("config", Kind::Value, "FILE", "TOML file over the suite's own values"),
     option_only(
         "set",
@@ -146,10 +170,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     option_only("version", Kind::Switch, "", "print the version"),
 ];
 
-/// Names of later options: a flag that took one today would change its meaning then.
-const RESERVED: [&str; 2] = ["provenance_mode", "provenance"];
-
 /// Names that no flag may have.
 pub(crate) fn reserved_flags() -> Vec<&'static str> {
-    SETTINGS.iter().map(|setting| setting.key).chain(RESERVED).collect()
+    SETTINGS.iter().map(|setting| setting.key).collect()
 }

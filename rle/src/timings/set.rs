@@ -52,9 +52,10 @@ pub(crate) fn drop_runs(directory: &Path, run_indices: &[u32]) -> Result<(), Err
 /// When a file is not valid, or the live one cannot be written.
 pub(crate) fn restore_runs(directory: &Path, copy: &Path) -> Result<(), Error> {
     let stages = Stages::load(copy)?;
-    let entries = stages.0.into_iter().flat_map(|(name, stage)| {
-        stage.runs.into_iter().map(move |run| (name.clone(), run))
-    });
+    let entries = stages
+        .0
+        .into_iter()
+        .flat_map(|(name, stage)| stage.runs.into_iter().map(move |run| (name.clone(), run)));
     let entries: Vec<_> = entries.collect();
     if entries.is_empty() { Ok(()) } else { super::merge_entries(directory, entries) }
 }

@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
 use std::fs;
 
 use super::*;
+use crate::digest::{hash_file, hex};
 
 /// A git that reads no configuration but the repository's own.
 pub(in crate::provenance) fn plain_git() -> Git {
@@ -26,7 +28,7 @@ impl Repository {
     pub(in crate::provenance) fn new() -> Option<Self> {
         let repository = Self { dir: tempfile::tempdir().unwrap() };
         match repository.try_run(&["init", "-q", "-b", "main"]) {
-            Err(reason) if reason.contains("not installed") => {
+            Err(Gap::NotInstalled) => {
                 eprintln!("SKIPPED: there is no git here");
                 None
             }
@@ -56,7 +58,7 @@ impl Repository {
         self.run(&["commit", "-q", "-m", "x"]);
     }
 
-    fn try_run(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
+    fn try_run(&self, arguments: &[&str]) -> Result<Vec<u8>, Gap> {
         let git = plain_git();
         let deadline = Instant::now() + git.patience;
         Session { git: &git, root: self.path(), deadline }.ask(arguments)
@@ -65,16 +67,32 @@ impl Repository {
     fn evidence(&self, sources: &[&str]) -> Evidence {
         evidence_at(&plain_git(), self.path(), sources)
     }
+
+    /// One that is a clone of this one, made with these options.
+    pub(in crate::provenance) fn cloned(&self, options: &[&str]) -> Self {
+        let clone = Self { dir: tempfile::tempdir().unwrap() };
+        let from = format!("file://{}", self.path().display());
+        let arguments = ["-c", "protocol.file.allow=always", "clone", "-q"];
+        clone.run(&[&arguments, options, &[from.as_str(), "."]].concat());
+        clone
+    }
 }
 
 fn evidence_at(git: &Git, root: &Path, sources: &[&str]) -> Evidence {
     let root = fs::canonicalize(root).unwrap();
-    let sources = sources.iter().map(|name| ((*name).to_owned(), String::new())).collect();
-    git.evidence(&root, &sources, &root.join("exports"))
+    let hash = |name: &str| hash_file(&root.join(name)).map(|digest| hex(&digest.sha256));
+    let files: BTreeMap<String, String> =
+        sources.iter().map(|name| ((*name).to_owned(), hash(name).unwrap_or_default())).collect();
+    git.evidence(Sources {
+        root: &root,
+        files: &files,
+        export_dir: &root.join("exports"),
+        patterns: &["**/*.rs".to_owned()],
+    })
 }
 
-fn reason(evidence: &Evidence) -> &str {
-    evidence.reason.as_deref().unwrap_or_default()
+fn reason(evidence: &Evidence) -> String {
+    evidence.reason().unwrap_or_default()
 }
 
 #[test]
@@ -83,8 +101,10 @@ fn a_clean_tree_has_a_revision_and_no_reason() {
     repository.write("x.rs", "1");
     repository.commit_all();
     let evidence = repository.evidence(&["x.rs"]);
+    assert_eq!((evidence.dirty, evidence.reason()), (Some(false), None));
     assert_eq!(evidence.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
-    assert_eq!((evidence.dirty, evidence.reason), (Some(false), None));
+    assert_eq!((evidence.branch.as_deref(), evidence.remote), (Some("main"), None));
+    assert_eq!(evidence.diff_sha256, None);
     assert_eq!(evidence.vcs.as_deref(), Some("git"));
 }
 
@@ -162,12 +182,104 @@ fn a_detached_checkout_and_a_worktree_have_a_revision() {
     repository.commit_all();
     let revision = repository.run(&["rev-parse", "HEAD"]).trim().to_owned();
     repository.run(&["checkout", "-q", "--detach"]);
-    assert_eq!(repository.evidence(&["x.rs"]).revision, Some(revision.clone()));
+    let detached = repository.evidence(&["x.rs"]);
+    assert_eq!(reason(&detached), "the checkout is detached: it is on no branch");
+    assert_eq!((detached.revision.as_ref(), detached.branch), (Some(&revision), None));
     let elsewhere = tempfile::tempdir().unwrap();
     let worktree = elsewhere.path().join("worktree");
     repository.run(&["worktree", "add", "-q", worktree.to_str().unwrap()]);
     let evidence = evidence_at(&plain_git(), &worktree, &["x.rs"]);
+    assert_eq!(evidence.gaps, [Gap::Worktree]);
     assert_eq!((evidence.revision, evidence.dirty), (Some(revision), Some(false)));
+    assert_eq!(evidence.branch.as_deref(), Some("worktree"));
+}
+
+#[test]
+fn a_shallow_clone_has_all_values_and_says_what_it_is() {
+    let Some(repository) = Repository::new() else { return };
+    for content in ["1", "2"] {
+        repository.write("x.rs", content);
+        repository.commit_all();
+    }
+    let clone = repository.cloned(&["--depth", "1"]);
+    let evidence = clone.evidence(&["x.rs"]);
+    assert_eq!(evidence.gaps, [Gap::Shallow]);
+    assert_eq!(evidence.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
+    assert_eq!((evidence.branch.as_deref(), evidence.dirty), (Some("main"), Some(false)));
+    assert_eq!(repository.cloned(&[]).evidence(&["x.rs"]).gaps, []);
+}
+
+#[test]
+fn a_submodule_and_the_repository_that_holds_it_say_what_they_are() {
+    let Some(inner) = Repository::new() else { return };
+    inner.write("lib.rs", "1");
+    inner.commit_all();
+    let Some(outer) = Repository::new() else { return };
+    outer.write("x.rs", "1");
+    let from = format!("file://{}", inner.path().display());
+    outer.run(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "dep"]);
+    outer.commit_all();
+    let sources = ["x.rs", "dep/lib.rs"];
+    let evidence = outer.evidence(&sources);
+    assert_eq!((evidence.gaps, evidence.dirty), (vec![Gap::HasSubmodules], Some(false)));
+    let inside = evidence_at(&plain_git(), &outer.path().join("dep"), &["lib.rs"]);
+    assert_eq!((inside.gaps, inside.dirty), (vec![Gap::InSubmodule], Some(false)));
+    assert_eq!(inside.revision.unwrap(), inner.run(&["rev-parse", "HEAD"]).trim());
+    outer.write("dep/lib.rs", "2");
+    assert_eq!(outer.evidence(&sources).dirty, Some(true));
+}
+
+#[test]
+fn the_remote_is_the_one_that_the_branch_follows_and_has_no_credentials() {
+    let Some(repository) = Repository::new() else { return };
+    repository.write("x.rs", "1");
+    repository.commit_all();
+    let remote = || repository.evidence(&["x.rs"]).remote;
+    repository.run(&["remote", "add", "backup", "git@backup:x.git"]);
+    assert_eq!(remote().as_deref(), Some("backup:x.git"));
+    repository.run(&["remote", "add", "origin", "https://user:token@host/x.git"]);
+    assert_eq!(remote().as_deref(), Some("https://host/x.git"));
+    repository.run(&["remote", "add", "fork", "ssh://git@fork/x.git"]);
+    repository.run(&["config", "branch.main.remote", "fork"]);
+    assert_eq!(remote().as_deref(), Some("ssh://fork/x.git"));
+    // Rewritten for this machine alone, perhaps with a token.
+    repository.run(&["config", "url.https://token@mirror/.insteadOf", "ssh://git@fork/"]);
+    assert_eq!(remote().as_deref(), Some("ssh://fork/x.git"));
+}
+
+#[test]
+fn the_hash_of_the_difference_depends_on_the_sources_alone() {
+    let Some(repository) = Repository::new() else { return };
+    repository.write("x.rs", "1");
+    repository.write("README.md", "1");
+    repository.write("exports/old.rs", "1");
+    repository.commit_all();
+    let hash = |sources: &[&str]| repository.evidence(sources).diff_sha256;
+    assert_eq!(hash(&["x.rs"]), None);
+    repository.write("x.rs", "2");
+    let changed = hash(&["x.rs"]);
+    assert!(changed.is_some());
+    repository.write("README.md", "2");
+    repository.write("exports/old.rs", "2");
+    for (key, value) in [
+        ("diff.noprefix", "true"),
+        ("diff.context", "9"),
+        ("diff.algorithm", "histogram"),
+        ("diff.external", "false"),
+        ("color.ui", "always"),
+        ("core.abbrev", "40"),
+    ] {
+        repository.run(&["config", key, value]);
+    }
+    assert_eq!(hash(&["x.rs"]), changed);
+    repository.write("new.rs", "1");
+    let added = hash(&["x.rs", "new.rs"]);
+    assert_ne!(added, changed);
+    repository.write("new.rs", "2");
+    assert_ne!(hash(&["x.rs", "new.rs"]), added);
+    repository.write("x.rs", "3");
+    fs::remove_file(repository.path().join("new.rs")).unwrap();
+    assert_ne!(hash(&["x.rs"]), changed);
 }
 
 #[cfg(unix)]

@@ -14,7 +14,12 @@ fn plant(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn read_at(dir: &Path) -> Tree {
-    read(dir, &dir.join("exports/classic")).unwrap()
+    read_with(dir, &[])
+}
+
+fn read_with(dir: &Path, patterns: &[&str]) -> Tree {
+    let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();
+    read(dir, &dir.join("exports/classic"), &Inputs::new(&patterns).unwrap()).unwrap()
 }
 
 fn names(tree: &Tree) -> Vec<&str> {
@@ -70,23 +75,25 @@ fn a_package_inside_a_workspace_belongs_to_the_whole_of_it() {
         ("p/src/lib.rs", ""),
         ("q/lib.rs", ""),
     ]);
-    let tree = read(&dir.path().join("p/src"), &dir.path().join("exports")).unwrap();
+    let tree =
+        read(&dir.path().join("p/src"), &dir.path().join("exports"), &Inputs::default()).unwrap();
     assert_eq!(names(&tree), ["Cargo.toml", "p/Cargo.toml", "p/src/lib.rs", "q/lib.rs"]);
 }
 
 #[test]
 fn a_lone_package_is_its_own_root() {
     let dir = plant(&[("x.rs", ""), ("p/Cargo.toml", PACKAGE), ("p/src/main.rs", "")]);
-    let tree = read(&dir.path().join("p/src"), &dir.path().join("exports")).unwrap();
+    let tree =
+        read(&dir.path().join("p/src"), &dir.path().join("exports"), &Inputs::default()).unwrap();
     assert_eq!(names(&tree), ["Cargo.toml", "src/main.rs"]);
 }
 
 #[test]
 fn without_a_manifest_there_is_a_reason_and_no_tree() {
     let dir = plant(&[("x.rs", "")]);
-    let reason = read(dir.path(), dir.path()).err().unwrap();
+    let reason = read(dir.path(), dir.path(), &Inputs::default()).err().unwrap();
     assert!(reason.starts_with("no Cargo.toml in "), "{reason}");
-    let reason = read(&dir.path().join("gone"), dir.path()).err().unwrap();
+    let reason = read(&dir.path().join("gone"), dir.path(), &Inputs::default()).err().unwrap();
     assert!(reason.contains("gone cannot be read"), "{reason}");
 }
 
@@ -136,9 +143,89 @@ fn content_name_and_place_of_a_file_all_count() {
 }
 
 #[test]
+fn inputs_count_by_their_content_wherever_a_pattern_finds_them() {
+    let dir = plant(&[
+        ("Cargo.toml", WORKSPACE),
+        ("src/main.rs", ""),
+        ("data/a.json", "1"),
+        ("data/deep/b.json", "1"),
+        ("data/c.csv", ""),
+        ("data/deep/.hidden.json", ""),
+        ("maps/x/tile.bin", ""),
+        ("maps/.order", ""),
+        (".settings/s.json", ""),
+        (".git/config.json", ""),
+        ("target/debug/a.json", ""),
+        ("exports/classic/runs/ippo_0.json", ""),
+        ("exports/classic/log.json", ""),
+        ("exports/other/runs/ippo_0.json", ""),
+        ("exports/other/_logs/ippo_0.log", ""),
+    ]);
+    let patterns = ["**/*.json", "maps", "src/*.rs", ".settings/*.json"].map(str::to_owned);
+    let inputs = Inputs::new(&patterns).unwrap();
+    let tree = read(dir.path(), &dir.path().join("exports/classic"), &inputs).unwrap();
+    assert!(inputs.unmatched().is_empty(), "{inputs:?}");
+    assert_eq!(
+        names(&tree),
+        [
+            ".settings/s.json",
+            "Cargo.toml",
+            "data/a.json",
+            "data/deep/b.json",
+            "maps/.order",
+            "maps/x/tile.bin",
+            "src/main.rs",
+        ]
+    );
+    fs::write(dir.path().join("exports/classic/runs/ippo_1.json"), "new").unwrap();
+    fs::write(dir.path().join("exports/other/runs/ippo_1.json"), "new").unwrap();
+    let again = || read_with(dir.path(), &["**/*.json", "maps", ".settings/*.json"]).sha256;
+    assert_eq!(again(), tree.sha256);
+    fs::write(dir.path().join("data/deep/b.json"), "2").unwrap();
+    assert_ne!(again(), tree.sha256);
+}
+
+#[test]
+fn an_unfinished_directory_named_like_one_of_an_export_hides_no_source() {
+    let dir = plant(&[
+        ("Cargo.toml", WORKSPACE),
+        ("_logs/x.log", ""),
+        ("runs/x.rs", ""),
+        ("p/Cargo.toml", PACKAGE),
+        ("p/runs/x.rs", ""),
+        ("p/_logs/x.log", ""),
+    ]);
+    assert_eq!(
+        names(&read_at(dir.path())),
+        ["Cargo.toml", "p/Cargo.toml", "p/runs/x.rs", "runs/x.rs"]
+    );
+}
+
+#[test]
+fn the_newest_source_is_known_and_no_input_is() {
+    let dir = plant(&[("Cargo.toml", WORKSPACE), ("a.rs", ""), ("b.rs", ""), ("x.json", "")]);
+    let at = |name: &str, seconds| {
+        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        fs::File::options()
+            .write(true)
+            .open(dir.path().join(name))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+        time
+    };
+    at("Cargo.toml", 1);
+    at("a.rs", 2);
+    let newest = at("b.rs", 3);
+    at("x.json", 4);
+    let tree = read_with(dir.path(), &["*.json"]);
+    assert_eq!(tree.newest, Some(("b.rs".into(), newest)));
+}
+
+#[test]
 fn an_export_directory_that_is_the_workspace_itself_hides_no_source() {
     let dir = plant(&[("Cargo.toml", WORKSPACE), ("src/main.rs", "")]);
-    let tree = read(dir.path(), dir.path()).unwrap();
+    let tree = read(dir.path(), dir.path(), &Inputs::default()).unwrap();
     assert_eq!(names(&tree), ["Cargo.toml", "src/main.rs"]);
 }
 
@@ -171,6 +258,21 @@ mod links {
     }
 
     #[test]
+    fn a_linked_directory_leads_to_inputs_only_where_a_pattern_has_its_name() {
+        let outside = plant(&[("more/x.bin", "1"), ("x.rs", "")]);
+        let dir = plant(&[("Cargo.toml", WORKSPACE), ("maps/real.bin", "")]);
+        symlink(outside.path(), dir.path().join("data")).unwrap();
+        symlink(outside.path(), dir.path().join("maps/link")).unwrap();
+        symlink(".", dir.path().join("maps/loop")).unwrap();
+        assert_eq!(names(&read_with(dir.path(), &["**/*.bin"])), ["Cargo.toml", "maps/real.bin"]);
+        let tree = read_with(dir.path(), &["data/**/*.bin"]);
+        assert_eq!(names(&tree), ["Cargo.toml", "data/more/x.bin"]);
+        let tree = read_with(dir.path(), &["maps"]);
+        assert_eq!(names(&tree), ["Cargo.toml", "maps/link", "maps/loop", "maps/real.bin"]);
+        assert_eq!(tree.files["maps/loop"], "link to .");
+    }
+
+    #[test]
     fn a_file_that_cannot_be_read_has_the_reason_in_place_of_its_hash() {
         let dir = plant(&[("Cargo.toml", WORKSPACE)]);
         symlink("nowhere", dir.path().join("gone.rs")).unwrap();
@@ -183,7 +285,7 @@ mod links {
         let dir = plant(&[("Cargo.toml", WORKSPACE), ("out/x.rs", "")]);
         let elsewhere = plant(&[]);
         symlink(dir.path().join("out"), elsewhere.path().join("exports")).unwrap();
-        let tree = read(dir.path(), &elsewhere.path().join("exports")).unwrap();
+        let tree = read(dir.path(), &elsewhere.path().join("exports"), &Inputs::default()).unwrap();
         assert_eq!(names(&tree), ["Cargo.toml"]);
     }
 }

@@ -91,9 +91,8 @@ fn run(
     config.captured = Some(handoff.provenance);
     let plan = Plan::new(config, specs)?;
     let slot = plan.slots.iter().find(|slot| slot.id.to_string() == handoff.slot);
-    let slot = slot.ok_or_else(|| {
-        Error::usage(format!("the worker's plan has no slot {}", handoff.slot))
-    })?;
+    let slot = slot
+        .ok_or_else(|| Error::usage(format!("the worker's plan has no slot {}", handoff.slot)))?;
     if slot.identity.hash() != handoff.request_hash {
         return Err(Error::usage(format!(
             "the worker's request for {} differs from its parent's: a default value of its \
@@ -106,8 +105,13 @@ fn run(
     let reporter = Reporter::begin(socket)?;
     let console = SuiteConsole::for_worker(reporter.watch());
     let isolation = Isolation::begin();
-    let mut executor =
-        Executor { plan: &plan, isolation: &isolation, console: &console, stop, prepares: Prepares::default() };
+    let mut executor = Executor {
+        plan: &plan,
+        isolation: &isolation,
+        console: &console,
+        stop,
+        prepares: Prepares::default(),
+    };
     let outcome = executor.run(slot);
     reporter.end();
     Ok(outcome)

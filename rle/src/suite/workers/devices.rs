@@ -39,7 +39,11 @@ impl Devices {
                 "--jobs {jobs} with --gpus-per-run {per_run} needs {} GPUs, but {} visible; lower \
                  one of them",
                 jobs * per_run,
-                if visible.len() == 1 { "1 is".to_owned() } else { format!("{} are", visible.len()) }
+                if visible.len() == 1 {
+                    "1 is".to_owned()
+                } else {
+                    format!("{} are", visible.len())
+                }
             )));
         }
         let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -65,8 +65,11 @@ pub(super) fn run(
         })
         .collect();
     let mut done = lanes.run(&to_run);
-    let busy: Vec<usize> =
-        done.iter().filter(|(_, outcome)| **outcome == SlotOutcome::Busy).map(|(&slot, _)| slot).collect();
+    let busy: Vec<usize> = done
+        .iter()
+        .filter(|(_, outcome)| **outcome == SlotOutcome::Busy)
+        .map(|(&slot, _)| slot)
+        .collect();
     if !busy.is_empty() && !stop.is_requested() {
         done.extend(lanes.run(&busy));
     }
@@ -151,7 +154,7 @@ impl Lanes<'_> {
         config.stop_after = None;
         let handoff = Handoff {
             config,
-            provenance: self.plan.provenance.clone(),
+            provenance: self.plan.provenance.to_hand_over(),
             slot: slot.id.to_string(),
             request_hash: slot.identity.hash().to_owned(),
         };

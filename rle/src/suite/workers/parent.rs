@@ -198,11 +198,11 @@ fn listen(socket: &UnixStream) -> Result<Receiver<Report>, Error> {
 /// Why a process ended without a word.
 fn cause_text(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
-        (Some(9), _) => {
-            "its process was killed (SIGKILL): out of memory, or by hand".to_owned()
-        }
+        (Some(9), _) => "its process was killed (SIGKILL): out of memory, or by hand".to_owned(),
         (Some(6), _) => "its process aborted (SIGABRT)".to_owned(),
-        (Some(11), _) => "its process crashed (SIGSEGV): a stack overflow or a memory fault".to_owned(),
+        (Some(11), _) => {
+            "its process crashed (SIGSEGV): a stack overflow or a memory fault".to_owned()
+        }
         (Some(signal), _) => {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
             format!("its process was ended by {name} ({signal})")

@@ -1,0 +1,50 @@
+//! The mode `require_clean`: only an exact commit may run.
+
+use super::git::Evidence;
+use crate::Error;
+
+/// How many changed files are named before the rest is counted.
+const NAMED_FILES: usize = 5;
+
+const OR_CAPTURE: &str = "or run with --provenance-mode capture";
+
+/// # Errors
+/// Everything that keeps the source from being exactly a commit on a branch of an ordinary
+/// repository, with what to do about each.
+pub(super) fn check(evidence: &Evidence) -> Result<(), Error> {
+    let mut problems: Vec<String> = Vec::new();
+    let mut ways_out: Vec<&str> = Vec::new();
+    for gap in &evidence.gaps {
+        problems.push(gap.to_string());
+        ways_out.push(gap.way_out());
+    }
+    // Without a commit everything differs from it: that is said already.
+    if evidence.dirty == Some(true) && evidence.revision.is_some() {
+        problems.push(format!("the tree is dirty ({})", named(&evidence.changed)));
+        ways_out.push("commit or stash the changes");
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    ways_out.dedup();
+    Err(refusal(&problems.join("; "), &ways_out.join(", ")))
+}
+
+/// Where there is no source tree at all.
+pub(super) fn no_source(reason: &str) -> Error {
+    refusal(reason, "name the sources with SuiteConfig::source_dir")
+}
+
+fn refusal(problem: &str, way_out: &str) -> Error {
+    Error::usage(format!(
+        "provenance mode require_clean: {problem}; to go on, {way_out}, {OR_CAPTURE}"
+    ))
+}
+
+fn named(changed: &[String]) -> String {
+    let shown = &changed[..changed.len().min(NAMED_FILES)];
+    match changed.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
