@@ -35,7 +35,6 @@ struct State {
     /// The run's own deadline, in nanoseconds since `base`.
     run_deadline: AtomicU64,
     base: Instant,
-    why: Mutex<Option<String>>,
     running: Mutex<Option<Running>>,
 }
 
@@ -46,7 +45,6 @@ impl Default for State {
             polled: AtomicBool::new(false),
             run_deadline: AtomicU64::new(u64::MAX),
             base: Instant::now(),
-            why: Mutex::default(),
             running: Mutex::default(),
         }
     }
@@ -82,22 +80,14 @@ impl Stop {
         deadline != u64::MAX && self.0.base.elapsed().as_nanos() > u128::from(deadline)
     }
 
-    /// Why a stop was requested.
-    pub(crate) fn why(&self) -> Option<String> {
-        lock(&self.0.why).clone()
-    }
-
     /// Requests a stop and leaves it at that.
-    pub(crate) fn ask(&self, why: &str) {
-        if !self.0.requested.swap(true, Ordering::Relaxed) {
-            *lock(&self.0.why) = Some(why.to_owned());
-        }
+    pub(crate) fn ask(&self) {
+        self.0.requested.store(true, Ordering::Relaxed);
     }
 
     /// Requests a stop; a run whose algorithm never asked ends with the process.
     pub(crate) fn request(&self, why: &str) {
         if !self.0.requested.swap(true, Ordering::Relaxed) {
-            *lock(&self.0.why) = Some(why.to_owned());
             tracing::warn!(
                 "stopping: {why}; slots that were not begun are left for the next start"
             );

@@ -5,6 +5,7 @@
 //! timings. Records in them point at the copies beside them. The caller holds the locks of the
 //! slots it moves.
 
+#[cfg(feature = "cli")]
 mod care;
 mod gather;
 mod transfer;

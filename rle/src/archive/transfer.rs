@@ -128,6 +128,7 @@ impl<'a> Transfer<'a> {
     }
 }
 
+#[cfg(feature = "cli")]
 /// Writes a journal into an existing directory, which commits, and carries it out.
 pub(super) fn carry_out(
     export_dir: &Path,

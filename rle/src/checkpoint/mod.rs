@@ -250,7 +250,7 @@ impl Checkpoint {
         let stages = self.stages();
         self.store().save(self.0.attempt, metadata, seconds, stages)?;
         if let Some(stop) = &self.0.stop_at_save {
-            stop.ask("a checkpoint was saved");
+            stop.ask();
         }
         Ok(())
     }

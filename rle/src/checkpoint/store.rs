@@ -96,6 +96,7 @@ pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Resu
     Ok(if any { Found::Damaged(problems) } else { Found::Nothing })
 }
 
+#[cfg(feature = "cli")]
 /// The sequence number of the newest generation that was completed.
 ///
 /// # Errors
@@ -111,6 +112,7 @@ fn newest_complete(home: &Path, generations: Vec<u64>) -> Option<u64> {
     })
 }
 
+#[cfg(feature = "cli")]
 /// What is wrong with a slot's checkpoints, whoever made them.
 ///
 /// # Errors

@@ -23,11 +23,11 @@ pub(super) fn archive(words: &[String], request: &Request) -> Result<u8, Error> 
         Error::io("resolve the export directory", &request.config.export_dir, error)
     })?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.first() != Some(&"prune") && (request.keep.is_some() || request.yes) {
+    if words.first() != Some(&"prune") && (request.asked.keep.is_some() || request.asked.yes) {
         return Err(Error::usage("--keep and --yes belong to `archive prune`"));
     }
     match words.as_slice() {
-        [] | ["list"] => list(&export_dir, request.format),
+        [] | ["list"] => list(&export_dir, request.asked.format),
         ["restore", name] => restore(&export_dir, name),
         ["restore"] => Err(Error::usage(
             "archive restore needs the name of an archive; `archive list` shows them",
@@ -89,15 +89,15 @@ fn restore(export_dir: &Path, name: &str) -> Result<u8, Error> {
 }
 
 fn prune(export_dir: &Path, request: &Request) -> Result<u8, Error> {
-    let Some(keep) = request.keep else {
+    let Some(keep) = request.asked.keep else {
         return Err(Error::usage(
             "archive prune needs --keep N: how many archives of each set or slot stay",
         ));
     };
     let entries = archive::to_prune(export_dir, keep as usize)?;
-    shown(&entries, request.format, "nothing to prune")?;
-    if !request.yes {
-        if !entries.is_empty() && request.format == Format::Text {
+    shown(&entries, request.asked.format, "nothing to prune")?;
+    if !request.asked.yes {
+        if !entries.is_empty() && request.asked.format == Format::Text {
             show::out("nothing was removed: add --yes to remove these\n")?;
         }
         return Ok(0);

@@ -23,10 +23,16 @@ use super::show::Format;
 /// Variables that a flag's name could collide with but that mean something else.
 const OTHER_VARIABLES: [&str; 4] = ["RLE_DEBUG", "RLE_VERBOSE", "RLE_LOG", "RLE_PROGRESS_SECONDS"];
 
-/// A start's configuration, and how to show its outcome.
+/// A start's configuration, and what else was asked for.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) config: SuiteConfig,
+    pub(super) asked: Asked,
+}
+
+/// What is asked of this one invocation and is no part of a suite.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
     pub(super) dry_run: bool,
     pub(super) format: Format,
     /// `status --why`.
@@ -63,16 +69,7 @@ fn assign_with(
     specs: &[AlgorithmSpec],
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Request, Error> {
-    let mut layers = Layers {
-        config,
-        specs,
-        dry_run: false,
-        format: Format::Text,
-        why: None,
-        interruption: false,
-        keep: None,
-        yes: false,
-    };
+    let mut layers = Layers { config, specs, asked: Asked::default() };
     let variable = |key: &str| variable(key, &environment);
     let config_file = match invocation.last("config") {
         Some(path) => Some(path.to_owned()),
@@ -94,8 +91,7 @@ fn assign_with(
     for (key, text) in sets.into_iter().chain(options) {
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
-    let Layers { config, dry_run, format, why, interruption, keep, yes, .. } = layers;
-    Ok(Request { config, dry_run, format, why, interruption, keep, yes })
+    Ok(Request { config: layers.config, asked: layers.asked })
 }
 
 /// The variable of an option and its text; none where it is unset or empty.
@@ -130,12 +126,7 @@ fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
 pub(super) struct Layers<'a> {
     pub(super) config: SuiteConfig,
     pub(super) specs: &'a [AlgorithmSpec],
-    dry_run: bool,
-    format: Format,
-    why: Option<String>,
-    interruption: bool,
-    keep: Option<u32>,
-    yes: bool,
+    asked: Asked,
 }
 
 impl<'a> Layers<'a> {
@@ -151,29 +142,29 @@ impl<'a> Layers<'a> {
         match key {
             "set" => self.set(&text),
             "dry_run" => {
-                self.dry_run = truth(&Raw::Text(text), origin)?;
+                self.asked.dry_run = truth(&Raw::Text(text), origin)?;
                 Ok(())
             }
             "format" => {
-                self.format = Format::parse(&text).ok_or_else(|| {
+                self.asked.format = Format::parse(&text).ok_or_else(|| {
                     Error::usage(format!("{origin}: `{text}` is no format; use text or json"))
                 })?;
                 Ok(())
             }
             "why" => {
-                self.why = Some(text);
+                self.asked.why = Some(text);
                 Ok(())
             }
             "interruption" => {
-                self.interruption = truth(&Raw::Text(text), origin)?;
+                self.asked.interruption = truth(&Raw::Text(text), origin)?;
                 Ok(())
             }
             "keep" => {
-                self.keep = Some(whole(&Raw::Text(text), origin, u64::from(u32::MAX))?);
+                self.asked.keep = Some(whole(&Raw::Text(text), origin, u64::from(u32::MAX))?);
                 Ok(())
             }
             "yes" => {
-                self.yes = truth(&Raw::Text(text), origin)?;
+                self.asked.yes = truth(&Raw::Text(text), origin)?;
                 Ok(())
             }
             _ => self.assign(key, &Raw::Text(text), origin),

@@ -63,23 +63,23 @@ fn carry_out(
     }
     let request = assign::assign_all(config, &invocation, &specs)?;
     match invocation.command {
-        Command::List => list::list(&specs, request.format),
+        Command::List => list::list(&specs, request.asked.format),
         Command::Status => status(request, specs),
-        Command::Verify if request.interruption => {
-            verify::interruption(&request.config, &specs, request.format)
+        Command::Verify if request.asked.interruption => {
+            verify::interruption(&request.config, &specs, request.asked.format)
         }
-        Command::Verify => verify::outputs(request.config, specs, request.format),
+        Command::Verify => verify::outputs(request.config, specs, request.asked.format),
         Command::Archive => archive::archive(&invocation.words, &request),
-        Command::Run if request.dry_run => status(request, specs),
-        Command::Run => run(request.config, specs, request.format, program),
+        Command::Run if request.asked.dry_run => status(request, specs),
+        Command::Run => run(request.config, specs, request.asked.format, program),
     }
 }
 
 fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
     let start = Start::new(request.config, false, specs)?;
     let mut plan = start.as_suite_plan();
-    match &request.why {
-        None => show::plan(&plan, start.export_dir(), request.format)?,
+    match &request.asked.why {
+        None => show::plan(&plan, start.export_dir(), request.asked.format)?,
         Some(slot) => {
             if !plan.slots.iter().any(|planned| planned.slot == *slot) {
                 let known = plan.slots.iter().map(|planned| planned.slot.as_str());
@@ -89,7 +89,7 @@ fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
                 )));
             }
             plan.slots.retain(|planned| planned.slot == *slot);
-            show::why(&plan, request.format)?;
+            show::why(&plan, request.asked.format)?;
         }
     }
     Ok(0)

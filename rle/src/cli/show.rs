@@ -16,8 +16,9 @@ use crate::value::Value;
 const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
 
 /// How results are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Format {
+    #[default]
     Text,
     Json,
 }

@@ -28,7 +28,6 @@ pub(crate) enum ConfigChange {
     /// A table merged key by key.
     Table(Value),
     /// One value as text: the declared type decides how it is read.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only words are texts"))]
     Text { path: Vec<String>, text: String },
 }
 

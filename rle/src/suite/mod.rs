@@ -19,7 +19,9 @@ pub(crate) mod workers;
 pub use config::{IntoSuiteConfig, OnBusy, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
-pub(crate) use config::{AlgorithmOverride, ConfigChange};
+pub(crate) use config::AlgorithmOverride;
+#[cfg(feature = "cli")]
+pub(crate) use config::ConfigChange;
 #[cfg(feature = "cli")]
 pub(crate) use execute::SLOT_PATIENCE;
 pub(crate) use run::Mode;

@@ -71,6 +71,7 @@ pub(crate) struct Options {
     pub(crate) resume_checkpoints: bool,
     pub(crate) accept: Vec<String>,
     pub(crate) jobs: usize,
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only workers share GPUs"))]
     pub(crate) gpus_per_run: usize,
     pub(crate) fail_fast: bool,
     pub(crate) retries: u32,

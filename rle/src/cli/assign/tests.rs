@@ -38,7 +38,8 @@ fn assigned(
 ) -> Result<SuiteConfig, Error> {
     let owned = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
     let values = options.iter().map(owned).collect();
-    let invocation = Invocation { command: crate::cli::args::Command::Run, values };
+    let invocation =
+        Invocation { command: crate::cli::args::Command::Run, words: Vec::new(), values };
     let environment = |name: &str| {
         variables.iter().find(|(key, _)| *key == name).map(|(_, text)| OsString::from(text))
     };
@@ -103,7 +104,7 @@ fn facts_are_added_one_by_one_and_keep_the_kind_that_they_have() {
 #[test]
 fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
     let config = SuiteConfig::new("x").provenance("build", 7);
-    let mut layers = Layers { config, specs: &[], dry_run: false, format: Format::Text };
+    let mut layers = Layers { config, specs: &[], asked: Asked::default() };
     let table = Value::parse_json(br#"{"ticket": {"id": 12}}"#).unwrap();
     layers.assign("provenance", &Raw::Value(table), "f: provenance").unwrap();
     let metadata = Value::Object(layers.config.provenance_metadata.clone());
