@@ -21,14 +21,21 @@ pub(crate) struct Capture {
     value: Value,
     hashing: Mutex<Option<JoinHandle<Executable>>>,
     executable: OnceLock<Executable>,
+    /// What makes it doubtful, until it is said.
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Capture {
     /// # Errors
     /// When the metadata has no JSON form.
-    pub(crate) fn new(provenance: Provenance) -> Result<Self, Error> {
-        let value = Value::from_serialize(&provenance)?;
-        Ok(Self { provenance, value, hashing: Mutex::new(None), executable: OnceLock::new() })
+    pub(crate) fn new(provenance: Provenance, warnings: Vec<String>) -> Result<Self, Error> {
+        Ok(Self {
+            value: Value::from_serialize(&provenance)?,
+            provenance,
+            hashing: Mutex::new(None),
+            executable: OnceLock::new(),
+            warnings: Mutex::new(warnings),
+        })
     }
 
     /// What is known without waiting.
@@ -41,8 +48,14 @@ impl Capture {
         self.provenance.identity()
     }
 
-    /// Starts to hash the executable where that is still to be done.
+    /// For a start that has something to run: says once what makes the provenance doubtful, and
+    /// starts to hash the executable where that is still to be done.
     pub(crate) fn begin(&self) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.drain(..) {
+            tracing::warn!("{warning}");
+        }
+        drop(warnings);
         if !self.lacks_executable() || self.executable.get().is_some() {
             return;
         }
@@ -116,7 +129,8 @@ mod tests {
 
     fn capture(executable: Option<Executable>) -> Capture {
         let source = Some(Source { tree_sha256: Some("ab".to_owned()), ..Source::default() });
-        Capture::new(Provenance { source, executable, ..Provenance::default() }).unwrap()
+        Capture::new(Provenance { source, executable, ..Provenance::default() }, Vec::new())
+            .unwrap()
     }
 
     fn own_hash() -> Value {
@@ -148,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_supplied_stays_without_an_executable() {
-        let capture = Capture::new(Provenance::default()).unwrap();
+        let capture = Capture::new(Provenance::default(), Vec::new()).unwrap();
         capture.begin();
         assert_eq!(capture.whole().get("executable"), None);
     }

@@ -13,12 +13,12 @@ mod git;
 mod inputs;
 mod mode;
 mod packages;
+mod stale;
 mod tree;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 pub(crate) use changes::explain_sources;
 pub(crate) use executable::Capture;
@@ -28,7 +28,7 @@ pub(crate) use mode::check_metadata;
 
 use crate::Error;
 use crate::value::Value;
-use executable::{running_executable, running_file};
+use executable::running_executable;
 use git::{Evidence, Git, Sources};
 use inputs::Inputs;
 use tree::Tree;
@@ -50,17 +50,14 @@ pub(crate) struct CaptureRequest {
     pub(crate) metadata: BTreeMap<String, Value>,
 }
 
-/// Gathers the provenance of this program, and warns of what makes it doubtful.
+/// Gathers the provenance of this program, with warnings of what makes it doubtful.
 ///
 /// # Errors
 /// A pattern or a key that is not accepted, and in the mode `require_clean` a source that is not
 /// exactly a commit.
-pub(crate) fn capture(request: &CaptureRequest) -> Result<Provenance, Error> {
-    let captured = capture_with(&Git::default(), request)?;
-    for warning in &captured.warnings {
-        tracing::warn!("{warning}");
-    }
-    Ok(captured.provenance)
+pub(crate) fn capture(request: &CaptureRequest) -> Result<Capture, Error> {
+    let Captured { provenance, warnings } = capture_with(&Git::default(), request)?;
+    Capture::new(provenance, warnings)
 }
 
 struct Captured {
@@ -87,7 +84,7 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
                 clean::check(&evidence)?;
             }
             warnings.extend(unmatched_inputs(&inputs));
-            warnings.extend(newer_source(tree));
+            warnings.extend(stale::warning(&tree.root, &tree.sources));
             source_of(tree, evidence)
         }
         Err(reason) if request.mode == ProvenanceMode::RequireClean => {
@@ -149,21 +146,6 @@ fn unmatched_inputs(inputs: &Inputs) -> Option<String> {
     let unmatched = inputs.unmatched();
     (!unmatched.is_empty())
         .then(|| format!("provenance_inputs: nothing matches `{}`", unmatched.join("`, `")))
-}
-
-fn newer_source(tree: &Tree) -> Option<String> {
-    let built = running_file().and_then(|path| path.metadata()).and_then(|file| file.modified());
-    newer_than(built.ok()?, tree.newest.as_ref()?)
-}
-
-fn newer_than(built: SystemTime, (path, changed): &(PathBuf, SystemTime)) -> Option<String> {
-    (*changed > built).then(|| {
-        format!(
-            "{} changed after this program was built: records will name sources that it was not \
-             built from; build it again",
-            path.display()
-        )
-    })
 }
 
 fn runtime() -> Runtime {

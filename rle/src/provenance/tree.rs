@@ -18,7 +18,6 @@ use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::inputs::Inputs;
 use crate::digest::{FieldHasher, hash_files, hex};
@@ -38,8 +37,8 @@ pub(super) struct Tree {
     pub(super) sha256: String,
     /// Hash, or reason, by relative path.
     pub(super) files: BTreeMap<String, String>,
-    /// The source file that changed last, relative, and when.
-    pub(super) newest: Option<(PathBuf, SystemTime)>,
+    /// What programs are built from, without the inputs: with the root before it.
+    pub(super) sources: Vec<PathBuf>,
 }
 
 /// Reads the tree that `dir` belongs to; the error is the reason why there is none.
@@ -59,30 +58,20 @@ pub(super) fn read(dir: &Path, export_dir: &Path, inputs: &Inputs) -> Result<Tre
     };
     walk.run();
     let Walk { sources, others, notes: mut entries, .. } = walk;
-    let newest = newest(&root, &sources);
-    let found = [sources, others].concat();
+    let found = [sources.clone(), others].concat();
     let hashes = hash_files(&found);
     entries.extend(found.into_iter().zip(hashes.into_iter().map(|outcome| match outcome {
         Ok(digest) => hex(&digest.sha256),
         Err(error) => unreadable(&error),
     })));
     let (sha256, files) = summarise(&root, entries);
-    Ok(Tree { root, export_dir, sha256, files, newest })
+    Ok(Tree { root, export_dir, sha256, files, sources })
 }
 
 /// What counts as source, as git's patterns.
 pub(super) fn git_patterns() -> impl Iterator<Item = String> {
     let everywhere = NAMES.iter().map(|name| format!("**/{name}"));
     everywhere.chain(["**/*.rs".to_owned(), "**/.cargo/config.toml".to_owned()])
-}
-
-/// Inputs are left out: they are read when the program runs, not when it is built.
-fn newest(root: &Path, sources: &[PathBuf]) -> Option<(PathBuf, SystemTime)> {
-    let changed = sources.iter().filter_map(|path| {
-        let changed = path.metadata().and_then(|file| file.modified()).ok()?;
-        Some((path.strip_prefix(root).unwrap_or(path).to_owned(), changed))
-    });
-    changed.max_by_key(|(_, changed)| *changed)
 }
 
 fn summarise(root: &Path, entries: Vec<(PathBuf, String)>) -> (String, BTreeMap<String, String>) {

@@ -322,17 +322,16 @@ fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
 /// The provenance that another process of this start captured, else this one's.
 fn provenance_of(config: &SuiteConfig, export_dir: &Path) -> Result<Capture, Error> {
     if let Some(captured) = &config.captured {
-        return Capture::new(captured.clone());
+        return Capture::new(captured.clone(), Vec::new());
     }
-    let provenance = provenance::capture(&CaptureRequest {
+    provenance::capture(&CaptureRequest {
         mode: config.provenance_mode,
         source_dir: config.source_dir.clone(),
         export_dir: export_dir.to_owned(),
         packages: config.provenance_packages.clone(),
         inputs: config.provenance_inputs.clone(),
         metadata: config.provenance_metadata.clone(),
-    })?;
-    Capture::new(provenance)
+    })
 }
 
 fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>, Error> {

@@ -202,24 +202,12 @@ fn an_unfinished_directory_named_like_one_of_an_export_hides_no_source() {
 }
 
 #[test]
-fn the_newest_source_is_known_and_no_input_is() {
-    let dir = plant(&[("Cargo.toml", WORKSPACE), ("a.rs", ""), ("b.rs", ""), ("x.json", "")]);
-    let at = |name: &str, seconds| {
-        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-        fs::File::options()
-            .write(true)
-            .open(dir.path().join(name))
-            .unwrap()
-            .set_modified(time)
-            .unwrap();
-        time
-    };
-    at("Cargo.toml", 1);
-    at("a.rs", 2);
-    let newest = at("b.rs", 3);
-    at("x.json", 4);
-    let tree = read_with(dir.path(), &["*.json"]);
-    assert_eq!(tree.newest, Some(("b.rs".into(), newest)));
+fn inputs_are_told_from_what_programs_are_built_from() {
+    let dir = plant(&[("Cargo.toml", WORKSPACE), ("a.rs", ""), ("x.json", "")]);
+    let mut tree = read_with(dir.path(), &["*"]);
+    tree.sources.sort_unstable();
+    assert_eq!(tree.sources, ["Cargo.toml", "a.rs"].map(|name| tree.root.join(name)));
+    assert_eq!(names(&tree), ["Cargo.toml", "a.rs", "x.json"]);
 }
 
 #[test]
