@@ -5,7 +5,9 @@
 mod atomic;
 mod lock;
 
-pub(crate) use atomic::{sweep_leftovers, sync_directory, write_atomically, write_json_atomically};
+pub(crate) use atomic::{
+    probe_writing, sweep_leftovers, sync_directory, write_atomically, write_json_atomically,
+};
 pub(crate) use lock::FileLock;
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod summary;
 mod timing;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use config::{IntoSuiteConfig, SuiteConfig};
@@ -27,11 +26,14 @@ use crate::console::{self, SuiteConsole};
 use crate::record;
 use crate::registry;
 use crate::resume::{Decision, SlotAction};
-use crate::storage::{sweep_leftovers, write_atomically};
+use crate::storage::{probe_writing, sweep_leftovers};
 use execute::Executor;
 use isolate::Isolation;
 use plan::{Plan, PlannedSlot};
 use prepare::Prepares;
+
+/// A record's size, so that a full disk shows before anything is computed.
+const RECORD_BYTES: usize = 16 * 1024;
 
 /// A suite and its algorithms, run from a program with its own `main`.
 ///
@@ -142,6 +144,7 @@ impl Start {
         if to_run.count() > 0 {
             make_export_dir(&self.plan.facts.export_dir)?;
         }
+        sweep_leftovers(&record::runs_dir(&self.plan.facts.export_dir))?;
         console.start(self.decisions.len(), reused);
         let isolation = Isolation::begin();
         let mut executor = Executor {
@@ -193,8 +196,7 @@ fn make_export_dir(export_dir: &Path) -> Result<(), Error> {
     let runs = record::runs_dir(export_dir);
     let mut made = Vec::new();
     let outcome = make_dirs(&[runs.clone(), export_dir.join("_logs")], &mut made)
-        .and_then(|()| probe_writing(&runs))
-        .and_then(|()| sweep_leftovers(&runs).map(drop));
+        .and_then(|()| probe_writing(&runs, RECORD_BYTES));
     if outcome.is_err() {
         for directory in made.iter().rev() {
             // Only what is still empty goes; the first error is the one to report.
@@ -221,14 +223,4 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// A record's size of bytes, so that a full disk shows before anything is computed.
-fn probe_writing(directory: &Path) -> Result<(), Error> {
-    const RECORD_BYTES: usize = 16 * 1024;
-    let probe = directory.join(format!(".probe-{}", std::process::id()));
-    let written =
-        write_atomically(&probe, |writer: &mut dyn Write| writer.write_all(&[b' '; RECORD_BYTES]));
-    let _ = fs::remove_file(&probe);
-    written
 }
