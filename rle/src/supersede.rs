@@ -202,6 +202,9 @@ fn elsewhere_name(index: usize) -> String {
 }
 
 #[cfg(test)]
+mod killed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::slot::Slug;
