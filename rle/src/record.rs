@@ -433,3 +433,6 @@ pub(crate) fn write_record(
     }
     write_json_atomically(path, &Document { head, metrics, episode_history: episodes })
 }
+
+#[cfg(test)]
+pub(crate) mod sample;

@@ -114,3 +114,6 @@ impl Identity {
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -255,3 +255,6 @@ fn output_reason(export_dir: &Path, label: &str, tracked: &TrackedPath) -> Optio
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

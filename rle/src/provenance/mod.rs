@@ -22,6 +22,8 @@ use std::path::PathBuf;
 
 pub(crate) use changes::explain_sources;
 pub(crate) use executable::Capture;
+#[cfg(test)]
+pub(crate) use format::Executable;
 pub(crate) use format::{Provenance, Runtime, Source};
 pub use mode::ProvenanceMode;
 pub(crate) use mode::check_metadata;

@@ -66,6 +66,19 @@ pub(crate) fn write_json_atomically(path: &Path, value: &impl Serialize) -> Resu
     })
 }
 
+/// Proves that a file of that size can be written in `dir`; none is left.
+///
+/// What a kill leaves is a temporary like any other, for [`sweep_leftovers`].
+///
+/// # Errors
+/// Names `dir` when it is missing, refuses the file, or lies on a full disk.
+pub(crate) fn probe_writing(dir: &Path, bytes: usize) -> Result<(), Error> {
+    let failed = |source| Error::io("write into", dir, source);
+    let mut temporary = Temporary::create(&dir.join("probe")).map_err(failed)?;
+    let content = vec![b' '; bytes];
+    temporary.file.write_all(&content).and_then(|()| temporary.file.sync_all()).map_err(failed)
+}
+
 /// Removes what killed writers left in `dir`, and returns how many files that were.
 ///
 /// A temporary that is still being written is left alone, in this process or another, and so is

@@ -6,7 +6,9 @@ mod atomic;
 mod failpoint;
 mod lock;
 
-pub(crate) use atomic::{sweep_leftovers, sync_directory, write_atomically, write_json_atomically};
+pub(crate) use atomic::{
+    probe_writing, sweep_leftovers, sync_directory, write_atomically, write_json_atomically,
+};
 #[cfg(test)]
 pub(crate) use failpoint::dying_after;
 pub(crate) use failpoint::failpoint;

@@ -1,13 +1,15 @@
 //! The export directory: made, proved writable, cleared of what killed processes left.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::record;
-use crate::storage::{sweep_leftovers, write_atomically};
+use crate::storage::{probe_writing, sweep_leftovers};
 use crate::suite::plan::NO_DIRECTORY;
+
+/// A record's size, so that a full disk shows before anything is computed.
+const RECORD_BYTES: usize = 16 * 1024;
 
 /// Makes the export directory and proves that files can be written there; on failure what was
 /// made is removed again.
@@ -15,7 +17,7 @@ pub(super) fn make(export_dir: &Path) -> Result<(), Error> {
     let runs = record::runs_dir(export_dir);
     let mut made = Vec::new();
     let outcome = make_dirs(&[runs.clone(), export_dir.join("_logs")], &mut made)
-        .and_then(|()| probe_writing(&runs))
+        .and_then(|()| probe_writing(&runs, RECORD_BYTES))
         .and_then(|()| sweep_leftovers(&runs).map(drop));
     if outcome.is_err() {
         for directory in made.iter().rev() {
@@ -43,14 +45,4 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// A record's size of bytes, so that a full disk shows before anything is computed.
-fn probe_writing(directory: &Path) -> Result<(), Error> {
-    const RECORD_BYTES: usize = 16 * 1024;
-    let probe = directory.join(format!(".probe-{}", std::process::id()));
-    let written =
-        write_atomically(&probe, |writer: &mut dyn Write| writer.write_all(&[b' '; RECORD_BYTES]));
-    let _ = fs::remove_file(&probe);
-    written
 }

@@ -281,8 +281,7 @@ impl<'a> Work<'a> {
             files: identities(directory).map_err(|error| could_not(&error))?,
             value: value.clone(),
         };
-        write_json_atomically(&directory.join(VALUE_FILE), &prepared)
-            .map_err(|error| could_not(&error))?;
+        // Before the directory is valid: the next start makes good a kill between the two.
         timing::save_prepare(
             &self.home,
             &self.prepare.name,
@@ -291,6 +290,8 @@ impl<'a> Work<'a> {
             &stages,
             &context.recorded_timings(),
         );
+        write_json_atomically(&directory.join(VALUE_FILE), &prepared)
+            .map_err(|error| could_not(&error))?;
         Ok(value)
     }
 }

@@ -9,7 +9,7 @@ use crate::record;
 use crate::resume::SlotAction;
 use crate::slot::Slug;
 use crate::stop::{Listener, Stop};
-use crate::storage::FileLock;
+use crate::storage::{FileLock, sweep_leftovers};
 use crate::suite::Start;
 use crate::suite::execute::{Executor, SLOT_PATIENCE};
 use crate::suite::export_dir;
@@ -43,6 +43,7 @@ pub(super) fn run(
         // What was finished or undone just now may change what is to be done.
         start.decide()?;
     }
+    sweep_leftovers(&record::runs_dir(&start.plan.facts.export_dir))?;
     start.archive_complete_sets()?;
     let reused = start.slots_to_reuse();
     console.start(start.plan.slots.len(), reused);

@@ -14,7 +14,7 @@ mod key;
 mod number;
 mod place;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 mod ser;
 #[cfg(test)]
 mod tests;

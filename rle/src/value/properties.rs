@@ -7,7 +7,7 @@ use super::arbitrary::{any_value, finite};
 use super::*;
 
 /// The value with every number in the other form that means the same, where there is one.
-fn other_form(value: &Value) -> Value {
+pub(crate) fn other_form(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.is_float() => match (number.as_u64(), number.as_i64()) {
             (Some(n), _) => n.into(),
@@ -32,7 +32,7 @@ fn other_form(value: &Value) -> Value {
 }
 
 /// The JSON text with the keys of each object in reverse order.
-fn reversed_text(value: &Value) -> String {
+pub(crate) fn reversed_text(value: &Value) -> String {
     match value {
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(reversed_text).collect();
