@@ -69,7 +69,7 @@ fn an_export_directory_on_a_full_disk() {
         let Some((ended, left)) = on_disk(&lab, "size=8k", &["--export-dir", place]) else {
             return;
         };
-        ended.refused(&["cannot write", &format!("work/{place}/runs/"), "No space left"]);
+        ended.refused(&["cannot write", &format!("work/{place}/runs"), "No space left"]);
         assert_eq!(left, "", "{place}");
         assert!(lab.calls().is_empty());
     }
