@@ -33,9 +33,9 @@ pub(crate) enum Mode<'a> {
 pub(super) fn run(
     mut start: Start,
     mut console: SuiteConsole,
-    mode: Mode<'_>,
+    mode: &Mode<'_>,
 ) -> Result<SuiteReport, Error> {
-    let in_workers = in_workers(&start.plan, &mode)?;
+    let in_workers = in_workers(&start.plan, mode)?;
     if start.has_work() {
         export_dir::make(&start.plan.facts.export_dir)?;
         start.plan.provenance.begin();
