@@ -22,8 +22,12 @@ fn each_signal_saves_and_the_next_start_equals_the_unbroken_run() {
     lab.run(&into("whole")).ok();
     let whole = record_in(&lab, "whole", "steady_0");
     assert_eq!(whole["metrics"]["return"].as_array().unwrap().len(), 6);
-    let signals =
-        [("int", Signal::INT), ("term", Signal::TERM), ("usr1", Signal::USR1), ("usr2", Signal::USR2)];
+    let signals = [
+        ("int", Signal::INT),
+        ("term", Signal::TERM),
+        ("usr1", Signal::USR1),
+        ("usr2", Signal::USR2),
+    ];
     for (name, signal) in signals {
         lab.calls();
         let mut gate = Gate::new(&lab);
@@ -66,9 +70,10 @@ fn an_algorithm_that_never_asks_is_ended_by_the_first_signal() {
         let ended = running.ends(3);
         assert!(ended.stderr.contains("steady:0 is ended"), "{}", ended.stderr);
         let record = record_in(&lab, name, "steady_0");
-        assert_eq!((&record["status"], outcomes(&record)), (&"interrupted".into(), vec![
-            "interrupted".to_owned()
-        ]));
+        assert_eq!(
+            (&record["status"], outcomes(&record)),
+            (&"interrupted".into(), vec!["interrupted".to_owned()])
+        );
         lab.run(&words).ok();
         assert_eq!(lab.calls()[1..], ["run steady:0", "resumed steady:0 at 4"]);
         let resumed = record_in(&lab, name, "steady_0");
@@ -139,8 +144,7 @@ fn a_start_stops_when_its_time_is_over() {
 fn no_slot_begins_after_a_signal() {
     for jobs in ["1", "2"] {
         let lab = Lab::new();
-        let words =
-            ["--algorithms=steady", "--num-runs=3", "--jobs", jobs, "--checkpoint-enabled"];
+        let words = ["--algorithms=steady", "--num-runs=3", "--jobs", jobs, "--checkpoint-enabled"];
         let mut gate = Gate::new(&lab);
         let running = Running::new(&lab, &words, &gate, "steady:0@1,steady:1@1", &[]);
         let held = gate.at("steady:0@1");

@@ -26,8 +26,7 @@ fn results_do_not_depend_on_the_number_of_jobs() {
     assert_eq!(slots(&one.stdout), slots(&two.stdout));
     let records = names(lab.work().join("one/runs"));
     assert_eq!(records, names(lab.work().join("two/runs")));
-    let records: Vec<&str> =
-        records.iter().filter_map(|name| name.strip_suffix(".json")).collect();
+    let records: Vec<&str> = records.iter().filter_map(|name| name.strip_suffix(".json")).collect();
     assert_eq!(records.len(), 6);
     for stem in records {
         let (one, two) = (record_in(&lab, "one", stem), record_in(&lab, "two", stem));
@@ -62,8 +61,7 @@ fn a_terminals_interrupt_reaches_every_worker_once() {
     lab.run(&SAVING).ok();
     let mut calls = lab.calls();
     calls.sort();
-    let expected =
-        ["resumed steady:0 at 5", "resumed twin:0 at 5", "run steady:0", "run twin:0"];
+    let expected = ["resumed steady:0 at 5", "resumed twin:0 at 5", "run steady:0", "run twin:0"];
     assert_eq!(calls, expected);
     for stem in ["steady_0", "twin_0"] {
         let record = lab.record(stem);
