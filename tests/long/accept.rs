@@ -8,7 +8,7 @@ const ALPHA: [&str; 2] = ["--algorithms", "alpha"];
 
 fn fields(record: &Value) -> Vec<String> {
     let accepted = record["accepted"].as_array().expect("a list of acceptances");
-    let fields = accepted.iter().flat_map(|entry| entry["fields"].as_array().unwrap());
+    let fields = accepted.iter().flat_map(|entry| entry["differences"].as_array().unwrap());
     fields.map(text).collect()
 }
 
@@ -29,7 +29,10 @@ fn an_accepted_difference_is_written_down_and_honoured_from_then_on() {
         assert!(lab.calls().is_empty());
         let record = lab.record("alpha_0");
         assert_eq!(fields(&record), ["provenance.source.tree_sha256"]);
-        assert_eq!((&record["request"], &record["provenance"]), (&before["request"], &before["provenance"]));
+        assert_eq!(
+            (&record["request"], &record["provenance"]),
+            (&before["request"], &before["provenance"])
+        );
         assert_eq!(record["metrics"], before["metrics"]);
         let again = lab.run(&[&ALPHA[..], &[jobs]].concat()).ok();
         assert!(again.line("alpha:0").contains("reused"), "{}", again.stdout);

@@ -10,7 +10,8 @@ fn a_variant_has_its_own_records_and_inherits_its_algorithms_configuration() {
     let lab = Lab::new();
     lab.write("work/suite.toml", FAST);
     for jobs in ["--jobs=1", "--jobs=2"] {
-        let ended = lab.run(&["--config=suite.toml", "--run-beta=false", "--num-runs=2", jobs]).ok();
+        let ended =
+            lab.run(&["--config=suite.toml", "--run-beta=false", "--num-runs=2", jobs]).ok();
         for slot in ["alpha:0", "alpha_fast:0", "alpha:1", "alpha_fast:1"] {
             assert!(!ended.line(slot).contains("not run"), "{}", ended.stdout);
         }
@@ -40,7 +41,10 @@ fn a_variant_of_the_code_is_one_of_the_file_too() {
     let ended = lab.run_with(&[&words[..], &["--dry-run"]].concat(), &code).ok();
     assert!(ended.stdout.contains("`algorithm.config.steps`: 3 -> 4"), "{}", ended.stdout);
     // The same in a file answers the same request.
-    lab.write("work/suite.toml", "[variants.\"Alpha fast\"]\nalgorithm = \"Alpha\"\nconfig.lr = 0.25\n");
+    lab.write(
+        "work/suite.toml",
+        "[variants.\"Alpha fast\"]\nalgorithm = \"Alpha\"\nconfig.lr = 0.25\n",
+    );
     assert!(lab.to_run(&["--config=suite.toml", "--algorithms", "Alpha fast"]).is_empty());
 }
 

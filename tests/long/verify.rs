@@ -72,7 +72,8 @@ fn a_learner_that_forgets_its_generator_is_caught() {
 fn a_learner_that_cannot_be_stopped_proves_nothing() {
     let lab = Lab::new();
     for (key, value) in [("save_every", "0"), ("stops", "silent"), ("stops", "deaf")] {
-        let ended = proof(&lab, &[&format!("--set=algorithm_configs.steady.{key}={value}")]).ends(1);
+        let ended =
+            proof(&lab, &[&format!("--set=algorithm_configs.steady.{key}={value}")]).ends(1);
         let line = ended.line("steady:0");
         assert!(line.contains("saves no checkpoint") && line.contains("should_stop()"), "{line}");
     }
