@@ -2,7 +2,9 @@
 //!
 //! `LAB_ERROR` and `LAB_PANIC` list slots that fail, `LAB_WAIT` names a slot and a socket on
 //! which it reports and waits, `LAB_TRACE` a file that every call is written to, `LAB_SUITE` a
-//! faulty suite, `LAB_SOURCE` the source tree. None of them is part of a request.
+//! faulty suite, `LAB_SOURCE` the source tree. None of them is part of a request. `long` has more.
+
+mod long;
 
 use std::collections::{BTreeMap, HashSet};
 use std::env;
@@ -376,6 +378,9 @@ fn make_shield(ctx: &PrepareContext, name: &str) -> rle::Result<Shield> {
 
 #[rle::main]
 fn main() -> rle::Result<SuiteConfig> {
+    if long::is_library() {
+        long::as_library()?;
+    }
     let environment =
         Environment { map: "small".to_owned(), size: 3, wind: 0.5, start: Some(1 << 60) };
     let mut suite = SuiteConfig::new("lab")
@@ -399,6 +404,7 @@ fn main() -> rle::Result<SuiteConfig> {
         "unknown flag" => suite.flag("run_alhpa", true),
         "seeds" => suite.seeds_by_run([(1, seeds([("learner", 6), ("env", u64::MAX)]))]),
         "wrong seeds" => suite.seeds_by_run([(1, seeds([("learner", 5), ("env", 1)]))]),
+        "variant" => suite.variant("Alpha fast", "alpha", lr(0.25)),
         "error" => bail!("no map named `{}`", environment.map),
         _ => suite,
     })

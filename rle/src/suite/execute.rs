@@ -512,7 +512,8 @@ fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
     );
 }
 
-/// Ends the record of an attempt whose process died: the time it took is not known.
+/// Ends the record of an attempt whose process was ended: the time it took is known where the
+/// process itself came to say it.
 #[cfg(feature = "cli")]
 pub(crate) fn fail_lost(
     mut head: RecordHead,
@@ -520,10 +521,11 @@ pub(crate) fn fail_lost(
     message: String,
 ) -> Result<SlotOutcome, Error> {
     head.error = Some(message.clone());
+    let seconds = head.seconds;
     close(&mut head, RunStatus::Failed, "failed", 0.0);
-    head.seconds = None;
+    head.seconds = seconds;
     if let Some(attempt) = head.attempts.last_mut() {
-        attempt.seconds = None;
+        attempt.seconds = seconds;
     }
     record::write_record(path, &head, &BTreeMap::new(), &[])?;
     Ok(SlotOutcome::Failed { message })

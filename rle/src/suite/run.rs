@@ -35,7 +35,7 @@ pub(super) fn run(
     mut console: SuiteConsole,
     mode: &Mode<'_>,
 ) -> Result<SuiteReport, Error> {
-    let in_workers = in_workers(&start.plan, mode)?;
+    let workers = workers(&start.plan, mode)?;
     if start.has_work() {
         export_dir::make(&start.plan.facts.export_dir)?;
         start.plan.provenance.begin();
@@ -48,14 +48,14 @@ pub(super) fn run(
     let reused = start.slots_to_reuse();
     console.start(start.plan.slots.len(), reused);
     let stop = Stop::default();
-    let outcomes = if in_workers {
+    let outcomes = if let Some(workers) = workers {
         #[cfg(feature = "cli")]
         {
             let Mode::Program(config) = mode else { unreachable!("only a program has workers") };
-            super::workers::run(&start, config, &console, &stop)?
+            super::workers::run(&start, config, &console, &stop, &workers)?
         }
         #[cfg(not(feature = "cli"))]
-        unreachable!("only a program has workers")
+        match workers {}
     } else {
         let _listener = Listener::begin(&stop, start.plan.options.stop_after, || {});
         let isolation = Isolation::begin();
@@ -77,19 +77,32 @@ pub(super) fn run(
     Ok(report(&start.plan, outcomes, &stop))
 }
 
-/// Whether slots run in processes of their own: several at once, or one that can be ended.
-fn in_workers(plan: &Plan, mode: &Mode<'_>) -> Result<bool, Error> {
-    let several = plan.options.jobs > 1;
+/// What is dealt out to workers.
+#[cfg(feature = "cli")]
+type Workers = super::workers::Devices;
+#[cfg(not(feature = "cli"))]
+type Workers = std::convert::Infallible;
+
+/// Whether slots run in processes of their own: several at once, one that can be ended, or one
+/// that sees some of the GPUs.
+fn workers(plan: &Plan, mode: &Mode<'_>) -> Result<Option<Workers>, Error> {
+    let options = &plan.options;
     match mode {
         #[cfg(feature = "cli")]
-        Mode::Program(_) => Ok(several || plan.options.timeout.is_some()),
-        _ if several => Err(Error::usage(format!(
+        Mode::Program(_) => {
+            if options.jobs == 1 && options.timeout.is_none() && options.gpus_per_run == 0 {
+                return Ok(None);
+            }
+            let variable = |name: &str| std::env::var(name).ok();
+            Workers::new(options.jobs, options.gpus_per_run, variable).map(Some)
+        }
+        _ if options.jobs > 1 => Err(Error::usage(format!(
             "jobs({}): only a program made by #[rle::main] can run slots in processes of their own, \
              because it can start itself again for one slot; use #[rle::main], or start several \
              processes with their own run_numbers",
-            plan.options.jobs
+            options.jobs
         ))),
-        _ => Ok(false),
+        _ => Ok(None),
     }
 }
 
@@ -130,7 +143,8 @@ fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {
         outcome,
     };
     let interrupted = outcomes.contains(&SlotOutcome::Interrupted);
-    let left = stop.is_requested() && outcomes.contains(&SlotOutcome::NotRun);
+    let not_done = |outcome| matches!(outcome, &SlotOutcome::NotRun | &SlotOutcome::Busy);
+    let left = stop.is_requested() && outcomes.iter().any(not_done);
     SuiteReport {
         slots: plan.slots.iter().zip(outcomes).map(report).collect(),
         stopped: interrupted || left,

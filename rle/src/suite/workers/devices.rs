@@ -12,7 +12,7 @@ const THREAD_VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"];
 
 /// Which GPUs are free. Tokens are opaque: indices, UUIDs, MIG ids.
 #[derive(Debug)]
-pub(super) struct Devices {
+pub(in crate::suite) struct Devices {
     per_run: usize,
     free: Mutex<BTreeSet<(usize, String)>>,
     threads_per_run: usize,
@@ -28,7 +28,7 @@ pub(super) struct Share<'a> {
 impl Devices {
     /// # Errors
     /// When fewer GPUs are visible than `jobs` runs of `per_run` need.
-    pub(super) fn new(
+    pub(in crate::suite) fn new(
         jobs: usize,
         per_run: usize,
         variable: impl Fn(&str) -> Option<String>,

@@ -10,7 +10,6 @@ mod parent;
 mod protocol;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -28,9 +27,9 @@ use crate::suite::report::SlotOutcome;
 use crate::suite::{Start, SuiteConfig};
 
 pub(crate) use child::main;
+pub(super) use devices::Devices;
 pub(crate) use protocol::WORKER_VARIABLE;
 
-use devices::Devices;
 use parent::{Ended, Launcher, Living};
 use protocol::Handoff;
 
@@ -40,15 +39,13 @@ pub(super) fn run(
     config: &SuiteConfig,
     console: &SuiteConsole,
     stop: &Stop,
+    devices: &Devices,
 ) -> Result<Vec<SlotOutcome>, Error> {
     let plan = &start.plan;
-    let variable = |name: &str| env::var(name).ok();
-    let devices = Devices::new(plan.options.jobs, plan.options.gpus_per_run, variable)?;
     let living = Living::default();
     let all = living.clone();
     let _listener = Listener::begin(stop, plan.options.stop_after, move || all.kill_all());
-    let launcher =
-        Launcher { stop, devices: &devices, living: &living, timeout: plan.options.timeout };
+    let launcher = Launcher { stop, devices, living: &living, timeout: plan.options.timeout };
     let lanes = Lanes {
         plan,
         config: config.clone(),
@@ -165,13 +162,21 @@ impl Lanes<'_> {
                 refused.get_or_insert_with(|| why.clone());
                 SlotOutcome::Failed { message: why }
             }
-            Ok(Ended::Died { pid, cause }) => self.after_death(slot, pid, &cause),
+            Ok(Ended::Died { pid, cause }) => self.after_death(slot, pid, &cause, false),
+            Ok(Ended::OutOfTime { pid, cause }) => self.after_death(slot, pid, &cause, true),
             Err(error) => SlotOutcome::Failed { message: error.to_string() },
         }
     }
 
-    /// A worker died: its record, if it is still as it began, says so from now on.
-    fn after_death(&self, slot: &PlannedSlot, pid: u32, cause: &str) -> SlotOutcome {
+    /// A worker died: its record, if it is still as it began, says so from now on. So does that
+    /// of one which stopped because its time was over.
+    fn after_death(
+        &self,
+        slot: &PlannedSlot,
+        pid: u32,
+        cause: &str,
+        out_of_time: bool,
+    ) -> SlotOutcome {
         let export_dir = &self.plan.facts.export_dir;
         let failed = || SlotOutcome::Failed { message: cause.to_owned() };
         let lock = record::lock_path(export_dir, &slot.id);
@@ -182,8 +187,8 @@ impl Lanes<'_> {
         };
         let is_its = head.attempts.last().is_some_and(|attempt| attempt.pid == pid);
         match head.status {
-            RunStatus::Interrupted if is_its => SlotOutcome::Interrupted,
-            RunStatus::Running if is_its => {
+            RunStatus::Interrupted if is_its && !out_of_time => SlotOutcome::Interrupted,
+            RunStatus::Interrupted | RunStatus::Running if is_its => {
                 let path = record::record_path(export_dir, &slot.id);
                 match fail_lost(*head, &path, cause.to_owned()) {
                     Ok(outcome) => outcome,

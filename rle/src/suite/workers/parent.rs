@@ -9,7 +9,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::devices::Devices;
@@ -28,6 +28,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A line of a worker's output that is longer is cut into pieces.
 const LINE_BYTES: u64 = 64 * 1024;
+
+/// How long the outputs of a worker that ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The last lines of a worker's stderr: what the system said before it died.
 const LAST_LINES: usize = 5;
@@ -73,6 +76,8 @@ pub(super) enum Ended {
     Refused(String),
     /// It died or was killed: why, as far as the system tells it.
     Died { pid: u32, cause: String },
+    /// It was told to end because its time was over.
+    OutOfTime { pid: u32, cause: String },
 }
 
 impl Launcher<'_> {
@@ -103,7 +108,7 @@ impl Launcher<'_> {
         let outputs = Outputs::forward(&mut child, &handoff.slot);
         let outcome = self.follow(&mut child, &ours, handoff, progress);
         self.living.remove(pid);
-        let last_lines = outputs.join();
+        let last_lines = outputs.finish();
         outcome.map(|ended| match ended {
             Ended::Died { pid, cause } if !last_lines.is_empty() => {
                 Ended::Died { pid, cause: format!("{cause}; it said last: {last_lines}") }
@@ -150,24 +155,38 @@ impl Launcher<'_> {
                 kill_group(child);
             }
         }
+        if last.is_none() {
+            end_descendants(child);
+        }
         let status = child
             .wait()
             .map_err(|error| Error::usage(format!("cannot wait for a worker: {error}")))?;
-        if let (Some(_), Some(limit)) = (out_of_time, self.timeout) {
+        let unfinished = matches!(last, None | Some(Ended::Said(SlotOutcome::Interrupted)));
+        if let (true, Some(_), Some(limit)) = (unfinished, out_of_time, self.timeout) {
             let limit = humantime::format_duration(limit);
             let cause = format!("did not end within --timeout {limit}");
-            return Ok(Ended::Died { pid: child.id(), cause });
+            return Ok(Ended::OutOfTime { pid: child.id(), cause });
         }
         let cause = said.err().map_or_else(|| cause_text(status), |error| error.to_string());
         Ok(last.unwrap_or(Ended::Died { pid: child.id(), cause }))
     }
 }
 
-fn kill_group(child: &mut Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(pid) = pid {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+fn kill_group(child: &Child) {
+    let _ = rustix::process::kill_process_group(
+        rustix::process::Pid::from_child(child),
+        rustix::process::Signal::KILL,
+    );
+}
+
+/// What a worker that died had started would hold its devices and outputs for ever.
+fn end_descendants(child: &Child) {
+    // Not reaped yet: until then no other group can have its number.
+    let worker = rustix::process::WaitId::Pid(rustix::process::Pid::from_child(child));
+    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+    while matches!(rustix::process::waitid(worker.clone(), options), Err(rustix::io::Errno::INTR)) {
     }
+    kill_group(child);
 }
 
 fn say(mut socket: &UnixStream, what: &impl serde::Serialize) -> Result<(), Error> {
@@ -214,21 +233,25 @@ fn cause_text(status: ExitStatus) -> String {
 
 /// Both output streams of a worker, passed on line by line.
 struct Outputs {
-    threads: Vec<JoinHandle<()>>,
+    /// Disconnected when both streams are at their end.
+    ended: Receiver<()>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl Outputs {
     fn forward(child: &mut Child, slot: &str) -> Self {
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
-        let mut threads = Vec::new();
+        let (open, ended) = mpsc::channel();
         if let Some(stream) = child.stdout.take() {
-            let prefix = format!("{slot} | ");
-            threads.push(thread::spawn(move || pass_on(stream, &prefix, |_| {})));
+            let (prefix, open) = (format!("{slot} | "), open.clone());
+            thread::spawn(move || {
+                pass_on(stream, &prefix, |_| {});
+                drop(open);
+            });
         }
         if let Some(stream) = child.stderr.take() {
             let (prefix, kept) = (format!("{slot} | "), Arc::clone(&last_lines));
-            threads.push(thread::spawn(move || {
+            thread::spawn(move || {
                 pass_on(stream, &prefix, |line| {
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.push_back(line.trim().to_owned());
@@ -236,16 +259,16 @@ impl Outputs {
                         kept.pop_front();
                     }
                 });
-            }));
+                drop(open);
+            });
         }
-        Self { threads, last_lines }
+        Self { ended, last_lines }
     }
 
-    /// The last lines of stderr, in one.
-    fn join(self) -> String {
-        for thread in self.threads {
-            let _ = thread.join();
-        }
+    /// The last lines of stderr, in one. A process that the worker left behind may hold its
+    /// streams open: what it says is still passed on, but not waited for.
+    fn finish(self) -> String {
+        let _ = self.ended.recv_timeout(LAST_WORDS);
         let lines = self.last_lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join(" / ")
     }
