@@ -84,8 +84,7 @@ fn check(page: &Path, root: &Path, programs: &Path) -> Vec<String> {
         let outputs = run(&steps, page.ends_with("README.md"), root, programs);
         let commands = steps.iter().filter(|step| matches!(step, Step::Command { .. }));
         assert_eq!(commands.clone().count(), outputs.len(), "{}: {outputs:?}", page.display());
-        differing =
-            commands.zip(outputs).filter(|(step, found)| !is_like(step, found)).collect();
+        differing = commands.zip(outputs).filter(|(step, found)| !is_like(step, found)).collect();
         if differing.is_empty() {
             return Vec::new();
         }
@@ -223,8 +222,14 @@ fn matches(written: &[String], found: &[String]) -> bool {
 
 /// A line without what differs from start to start, and from build to build.
 fn alike(line: &str) -> String {
-    const MEASURED: [&str; 6] =
-        ["\"seconds\":", "\"total_seconds\":", "\"pid\":", "\"host\":", "\"rustc\":", "\"target\":"];
+    const MEASURED: [&str; 6] = [
+        "\"seconds\":",
+        "\"total_seconds\":",
+        "\"pid\":",
+        "\"host\":",
+        "\"rustc\":",
+        "\"target\":",
+    ];
     if let Some(key) = MEASURED.iter().find(|key| line.trim_start().starts_with(**key)) {
         let comma = if line.ends_with(',') { "," } else { "" };
         return if line.ends_with(" null") || line.ends_with(" null,") {
