@@ -17,8 +17,9 @@ const NOT_RUN: &str = "<!-- not run -->";
 /// Between the outputs of two commands.
 const MARK: &str = "\u{1}next";
 
-/// What the pages call the directory of the session.
+/// What the pages call the directory of the session; the first page's is the repository.
 const PROJECT: &str = "/path/to/project";
+const REPOSITORY: &str = "/path/to/rle";
 
 /// A page that interrupts by the clock may meet a slow machine.
 const TRIES: usize = 3;
@@ -189,9 +190,10 @@ fn run(steps: &[Step], first_page: bool, root: &Path, programs: &Path) -> Vec<Ve
     }
     let output = command.output().expect("bash");
     let text = String::from_utf8_lossy(&output.stdout);
+    let home = if first_page { REPOSITORY } else { PROJECT };
     let text = text
-        .replace(project.to_str().expect("a UTF-8 path"), PROJECT)
-        .replace(root.to_str().expect("a UTF-8 path"), "/path/to/rle");
+        .replace(project.to_str().expect("a UTF-8 path"), home)
+        .replace(root.to_str().expect("a UTF-8 path"), REPOSITORY);
     let mut outputs: Vec<Vec<String>> = text
         .split(&format!("{MARK}\n"))
         .map(|output| output.lines().map(ToOwned::to_owned).collect())
@@ -222,14 +224,22 @@ fn matches(written: &[String], found: &[String]) -> bool {
 
 /// A line without what differs from start to start, and from build to build.
 fn alike(line: &str) -> String {
-    const MEASURED: [&str; 6] = [
+    const MEASURED: [&str; 12] = [
         "\"seconds\":",
         "\"total_seconds\":",
         "\"pid\":",
         "\"host\":",
         "\"rustc\":",
         "\"target\":",
+        "\"profile\":",
+        "\"rle\":",
+        "\"bytes\":",
+        "\"sequence\":",
+        "\"metadata\":",
+        "\"resumed_from\":",
     ];
+    /// How far a run comes before the clock stops it.
+    const BEFORE_COUNTS: [&str; 3] = ["checkpoint", "after", "generation"];
     if let Some(key) = MEASURED.iter().find(|key| line.trim_start().starts_with(**key)) {
         let comma = if line.ends_with(',') { "," } else { "" };
         return if line.ends_with(" null") || line.ends_with(" null,") {
@@ -239,15 +249,19 @@ fn alike(line: &str) -> String {
         };
     }
     let mut made_alike = String::new();
-    let mut word = String::new();
+    let (mut word, mut last) = (String::new(), String::new());
     for letter in line.chars().chain([' ']) {
         if letter.is_ascii_alphanumeric() || ".:+-".contains(letter) {
             word.push(letter);
+            continue;
+        }
+        if BEFORE_COUNTS.contains(&last.as_str()) && word.parse::<f64>().is_ok() {
+            made_alike.push_str("COUNT");
         } else {
             made_alike.push_str(&alike_word(&word));
-            word.clear();
-            made_alike.push(letter);
         }
+        made_alike.push(letter);
+        last = std::mem::take(&mut word);
     }
     // Columns are as wide as their widest cell.
     let words = made_alike.split_whitespace().filter(|word| word.chars().any(|c| c != '-'));
