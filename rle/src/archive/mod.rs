@@ -21,6 +21,7 @@ use crate::artifact;
 use crate::checkpoint;
 use crate::record;
 use crate::slot::{SlotId, Slug};
+use crate::storage::failpoint;
 use crate::timings;
 
 #[cfg(feature = "cli")]
@@ -106,6 +107,7 @@ fn move_timings(
     slug: &Slug,
     run_indices: &[u32],
 ) -> Result<(), Error> {
+    failpoint()?;
     timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transfer.directory())?;
     gathered
         .steps
