@@ -279,7 +279,10 @@ fn alike_word(word: &str) -> String {
     let is_duration = |word: &str| {
         word.strip_suffix('s').is_some_and(|word| word.parse::<f64>().is_ok() && word.contains('.'))
     };
-    if first_digit && is_time(word) {
+    if word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Sizes of files hold times as well.
+        "SIZE".to_owned()
+    } else if first_digit && is_time(word) {
         "TIME".to_owned()
     } else if first_digit && is_duration(word) {
         "DURATION".to_owned()
