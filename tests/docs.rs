@@ -150,8 +150,10 @@ fn commands(block: &[(usize, &str)], steps: &mut Vec<Step>) {
 
 /// A block whose first line is `# NAME.toml`.
 fn file(block: &[(usize, &str)]) -> Option<Step> {
-    let name = block.first()?.1.strip_prefix("# ").filter(|name| name.ends_with(".toml"))?;
-    let text = block.iter().map(|(_, line)| format!("{line}\n")).collect();
+    let name = block.first()?.1.strip_prefix("# ")?;
+    name.strip_suffix(".toml")?;
+    let lines: Vec<&str> = block.iter().map(|(_, line)| *line).collect();
+    let text = lines.join("\n") + "\n";
     Some(Step::File { name: name.to_owned(), text })
 }
 
