@@ -150,8 +150,10 @@ fn commands(block: &[(usize, &str)], steps: &mut Vec<Step>) {
 
 /// A block whose first line is `# NAME.toml`.
 fn file(block: &[(usize, &str)]) -> Option<Step> {
-    let name = block.first()?.1.strip_prefix("# ").filter(|name| name.ends_with(".toml"))?;
-    let text = block.iter().map(|(_, line)| format!("{line}\n")).collect();
+    let name = block.first()?.1.strip_prefix("# ")?;
+    name.strip_suffix(".toml")?;
+    let lines: Vec<&str> = block.iter().map(|(_, line)| *line).collect();
+    let text = lines.join("\n") + "\n";
     Some(Step::File { name: name.to_owned(), text })
 }
 
@@ -279,7 +281,10 @@ fn alike_word(word: &str) -> String {
     let is_duration = |word: &str| {
         word.strip_suffix('s').is_some_and(|word| word.parse::<f64>().is_ok() && word.contains('.'))
     };
-    if first_digit && is_time(word) {
+    if word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Sizes of files hold times as well.
+        "SIZE".to_owned()
+    } else if first_digit && is_time(word) {
         "TIME".to_owned()
     } else if first_digit && is_duration(word) {
         "DURATION".to_owned()
