@@ -180,11 +180,12 @@ fn discard(directory: &Path) -> Result<(), Error> {
 }
 
 /// Finishes or throws away what dead processes left below `parent`, of entries whose name
-/// begins with `prefix`.
-pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<(), Error> {
+/// begins with `prefix`; says whether there was anything.
+pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<bool, Error> {
+    let mut any = false;
     let entries = match fs::read_dir(parent) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(any),
         Err(error) => return Err(Error::io("list", parent, error)),
     };
     for entry in entries {
@@ -196,9 +197,14 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
             throw_away(&directory)?;
         } else if directory.join(JOURNAL).symlink_metadata().is_ok() {
             go_on(export_dir, &directory)?;
+        } else if directory.join(LOCK).symlink_metadata().is_ok() {
+            drop_lock(&directory)?;
+        } else {
+            continue;
         }
+        any = true;
     }
-    Ok(())
+    Ok(any)
 }
 
 fn throw_away(partial: &Path) -> Result<(), Error> {
@@ -215,6 +221,17 @@ fn throw_away(partial: &Path) -> Result<(), Error> {
         // It goes on: its process holds the slots' locks.
         Ok(None) => Ok(()),
         Err(_) if !partial.exists() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the lock of a transfer that was killed between its last two steps.
+fn drop_lock(directory: &Path) -> Result<(), Error> {
+    match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
+        Ok(Some(_lock)) if directory.join(JOURNAL).symlink_metadata().is_ok() => Ok(()),
+        Ok(Some(lock)) => clear_lock(directory, lock),
+        Ok(None) => Ok(()),
+        Err(_) if !directory.exists() => Ok(()),
         Err(error) => Err(error),
     }
 }

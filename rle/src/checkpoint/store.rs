@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::Error;
 use crate::digest::{hash_file, hex};
 use crate::slot::SlotId;
-use crate::storage::{sync_directory, write_json_atomically};
+use crate::storage::{sweep_leftovers, sync_directory, write_json_atomically};
 use crate::value::Value;
 
 use super::Latest;
@@ -228,14 +228,18 @@ pub(super) struct Store {
 }
 
 impl Store {
+    /// `offered` is the generation that the run goes on from.
     pub(super) fn new(
         home: PathBuf,
         request_hash: String,
         slot: SlotId,
-        gone_on_from: Option<u64>,
+        offered: Option<u64>,
     ) -> Self {
-        let whole = gone_on_from.into_iter().collect();
-        Self { home, request_hash, slot, open: None, whole }
+        // What cannot be removed does no harm where it stays.
+        if let Err(error) = tidy(&home, offered) {
+            tracing::debug!("what a killed attempt left stays: {error}");
+        }
+        Self { home, request_hash, slot, open: None, whole: offered.into_iter().collect() }
     }
 
     /// The directory of the generation being written.
@@ -302,6 +306,20 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Removes what an attempt left that was killed before or after it completed a generation.
+fn tidy(home: &Path, offered: Option<u64>) -> Result<(), Error> {
+    sweep_leftovers(home)?;
+    let generations = generations(home)?;
+    let Some(newest) = newest_complete(home, generations.clone()) else { return Ok(()) };
+    for sequence in generations {
+        let is_old = sequence + KEPT_GENERATIONS as u64 <= newest && offered != Some(sequence);
+        if is_old || sequence > newest {
+            remove(&home.join(generation_name(sequence)))?;
+        }
+    }
+    Ok(())
 }
 
 /// A generation goes manifest first, so that what is left of it never looks whole.

@@ -36,12 +36,19 @@ pub(super) fn run(
     mode: &Mode<'_>,
 ) -> Result<SuiteReport, Error> {
     let workers = workers(&start.plan, mode)?;
-    if start.has_work() {
+    let had_work = start.has_work();
+    if had_work {
         export_dir::make(&start.plan.facts.export_dir)?;
-        start.plan.provenance.begin();
-        archive::recover(&start.plan.facts.export_dir)?;
-        // What was finished or undone just now may change what is to be done.
+    }
+    // A set whose move was decided and not begun still looks complete where it was.
+    if archive::recover(&start.plan.facts.export_dir)? || had_work {
         start.decide()?;
+    }
+    if start.has_work() {
+        if !had_work {
+            export_dir::make(&start.plan.facts.export_dir)?;
+        }
+        start.plan.provenance.begin();
     }
     sweep_leftovers(&record::runs_dir(&start.plan.facts.export_dir))?;
     start.archive_complete_sets()?;
