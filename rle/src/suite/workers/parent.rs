@@ -9,15 +9,18 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::devices::Devices;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::console::write_lines;
+use crate::host;
 use crate::progress::Progress;
+use crate::record::RecordHead;
 use crate::stop::Stop;
+use crate::suite::attempt::now_text;
 use crate::suite::report::SlotOutcome;
 
 /// How often a lane looks at the stop request and the clock.
@@ -25,6 +28,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a worker that ran out of its time may take to save.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long the output of a worker that is gone is waited for.
+const OUTPUT_GRACE: Duration = Duration::from_secs(5);
 
 /// A line of a worker's output that is longer is cut into pieces.
 const LINE_BYTES: u64 = 64 * 1024;
@@ -71,8 +77,30 @@ pub(super) enum Ended {
     Said(SlotOutcome),
     /// It could not even begin: the whole start is at fault.
     Refused(String),
-    /// It died or was killed: why, as far as the system tells it.
-    Died { pid: u32, cause: String },
+    /// It died or was killed.
+    Died(Death),
+}
+
+/// The end of a worker without a last word.
+pub(super) struct Death {
+    pid: u32,
+    /// When it was started, as records write it.
+    started_at: String,
+    /// Why, as far as the system tells it.
+    pub(super) cause: String,
+    /// It was stopped because its time was over.
+    pub(super) out_of_time: bool,
+}
+
+impl Death {
+    /// Whether a record was last written by this worker: process ids come again.
+    pub(super) fn is_of(&self, head: &RecordHead) -> bool {
+        head.attempts.last().is_some_and(|attempt| {
+            attempt.pid == self.pid
+                && attempt.host == host::name()
+                && attempt.started_at >= self.started_at
+        })
+    }
 }
 
 impl Launcher<'_> {
@@ -95,32 +123,52 @@ impl Launcher<'_> {
             // A terminal's ctrl-C reaches the parent alone, which passes it on once.
             .process_group(0);
         share.apply(&mut command, |variable| env::var_os(variable).is_some());
+        let started_at = now_text();
         let mut child = command
             .spawn()
             .map_err(|error| Error::usage(format!("cannot start a worker: {error}")))?;
         drop(command);
         let pid = self.living.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
-        let outcome = self.follow(&mut child, ours, handoff, progress);
+        let ended = self.follow(&mut child, ours, handoff, progress);
         self.living.remove(pid);
         let last_lines = outputs.join();
-        outcome.map(|ended| match ended {
-            Ended::Died { pid, cause } if !last_lines.is_empty() => {
-                Ended::Died { pid, cause: format!("{cause}; it said last: {last_lines}") }
+        let (last, status, out_of_time) = ended?;
+        let cause = match (out_of_time, self.timeout) {
+            (true, Some(limit)) => {
+                format!("did not end within --timeout {}", humantime::format_duration(limit))
             }
-            ended => ended,
-        })
+            _ => cause_text(status),
+        };
+        match last {
+            // One that was stopped in time has no result all the same.
+            Some(Ended::Said(SlotOutcome::Interrupted)) if out_of_time => {}
+            Some(said) => return Ok(said),
+            None => {}
+        }
+        let said_last = if last_lines.is_empty() || out_of_time {
+            String::new()
+        } else {
+            format!("; it said last: {last_lines}")
+        };
+        let cause = format!("{cause}{said_last}");
+        Ok(Ended::Died(Death { pid: child.id(), started_at, cause, out_of_time }))
     }
 
+    /// Until the worker is gone: its last word, how it ended, and whether its time was over.
     fn follow(
         &self,
         child: &mut Child,
         socket: UnixStream,
         handoff: &Handoff,
         progress: &Progress,
-    ) -> Result<Ended, Error> {
+    ) -> Result<(Option<Ended>, ExitStatus, bool), Error> {
         let reports = listen(&socket)?;
-        let said = say(&socket, handoff);
+        // One that does not even listen must not hold up its parent for longer than it may run.
+        let _ = socket.set_write_timeout(self.timeout);
+        if let Err(error) = say(&socket, handoff) {
+            tracing::warn!("{}: {error}", handoff.slot);
+        }
         let began = Instant::now();
         let (mut told_to_stop, mut out_of_time) = (false, None);
         let mut last = None;
@@ -153,13 +201,7 @@ impl Launcher<'_> {
         let status = child
             .wait()
             .map_err(|error| Error::usage(format!("cannot wait for a worker: {error}")))?;
-        if let (Some(_), Some(limit)) = (out_of_time, self.timeout) {
-            let limit = humantime::format_duration(limit);
-            let cause = format!("did not end within --timeout {limit}");
-            return Ok(Ended::Died { pid: child.id(), cause });
-        }
-        let cause = said.err().map_or_else(|| cause_text(status), |error| error.to_string());
-        Ok(last.unwrap_or(Ended::Died { pid: child.id(), cause }))
+        Ok((last, status, out_of_time.is_some()))
     }
 }
 
@@ -214,21 +256,26 @@ fn cause_text(status: ExitStatus) -> String {
 
 /// Both output streams of a worker, passed on line by line.
 struct Outputs {
-    threads: Vec<JoinHandle<()>>,
+    /// Disconnected when all streams have ended.
+    ended: Receiver<()>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl Outputs {
     fn forward(child: &mut Child, slot: &str) -> Self {
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
-        let mut threads = Vec::new();
+        let (open, ended) = mpsc::channel::<()>();
         if let Some(stream) = child.stdout.take() {
-            let prefix = format!("{slot} | ");
-            threads.push(thread::spawn(move || pass_on(stream, &prefix, |_| {})));
+            let (prefix, open) = (format!("{slot} | "), open.clone());
+            thread::spawn(move || {
+                let _open = open;
+                pass_on(stream, &prefix, |_| {});
+            });
         }
         if let Some(stream) = child.stderr.take() {
             let (prefix, kept) = (format!("{slot} | "), Arc::clone(&last_lines));
-            threads.push(thread::spawn(move || {
+            thread::spawn(move || {
+                let _open = open;
                 pass_on(stream, &prefix, |line| {
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.push_back(line.trim().to_owned());
@@ -236,16 +283,15 @@ impl Outputs {
                         kept.pop_front();
                     }
                 });
-            }));
+            });
         }
-        Self { threads, last_lines }
+        Self { ended, last_lines }
     }
 
     /// The last lines of stderr, in one.
     fn join(self) -> String {
-        for thread in self.threads {
-            let _ = thread.join();
-        }
+        // A process that the worker left behind may keep them open for as long as it likes.
+        let _ = self.ended.recv_timeout(OUTPUT_GRACE);
         let lines = self.last_lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join(" / ")
     }
@@ -265,5 +311,56 @@ fn pass_on(stream: impl Read, prefix: &str, mut seen: impl FnMut(&str)) {
         let text = String::from_utf8_lossy(&line);
         seen(&text);
         write_lines(format!("{prefix}{text}\n").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Attempt, sample};
+
+    #[test]
+    fn a_process_id_that_came_again_is_not_the_worker() {
+        let death = Death {
+            pid: 7,
+            started_at: "2026-11-29T13:18:00.000000Z".to_owned(),
+            cause: "killed".to_owned(),
+            out_of_time: false,
+        };
+        let is_of = |pid, host: &str, started_at: &str| {
+            let mut head = sample::complete();
+            head.attempts = vec![Attempt {
+                number: 1,
+                host: host.to_owned(),
+                pid,
+                job: None,
+                started_at: started_at.to_owned(),
+                finished_at: None,
+                outcome: "running".to_owned(),
+                resumed_from: None,
+                seconds: None,
+            }];
+            death.is_of(&head)
+        };
+        let here = host::name();
+        assert!(is_of(7, &here, "2026-11-29T13:18:00.000001Z"));
+        assert!(!is_of(7, &here, "2026-11-29T13:17:59.999999Z"));
+        assert!(!is_of(8, &here, "2026-11-29T13:18:00.000001Z"));
+        assert!(!is_of(7, "elsewhere", "2026-11-29T13:18:00.000001Z"));
+        assert!(!death.is_of(&sample::complete()));
+    }
+
+    #[test]
+    fn output_is_passed_on_in_pieces_of_bounded_size() {
+        let long = "x".repeat(3 * 64 * 1024);
+        let text = format!("first\n{long}\nlast without an end");
+        let mut lines = Vec::new();
+        pass_on(text.as_bytes(), "", |line| lines.push(line.to_owned()));
+        assert_eq!(
+            (lines[0].as_str(), lines.last().unwrap().as_str()),
+            ("first", "last without an end")
+        );
+        assert!(lines.iter().all(|line| line.len() <= 64 * 1024));
+        assert_eq!(lines[1..lines.len() - 1].concat(), long);
     }
 }
