@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::request::EXCLUDED_COMMON_KEYS;
+use crate::slot::{SlotId, Slug};
 use crate::suggest;
 use crate::suite::config::SuiteConfig;
 use crate::value::Value;

@@ -70,8 +70,9 @@ mod tests {
         let export_dir = dir.path().to_owned();
         let inner = move |_: &RunContext| -> crate::Result<RunResult> {
             let config = SuiteConfig::new("inner").export_dir(export_dir.join("inner"));
-            let spec =
-                AlgorithmSpec::new("Inner", |_: &RunContext| crate::Result::Ok(RunResult::new()));
+            let spec = AlgorithmSpec::new("Inner", |_: &RunContext| -> crate::Result<RunResult> {
+                Ok(RunResult::new())
+            });
             Suite::new(config).algorithm(spec).run()?;
             Ok(RunResult::new())
         };

@@ -73,7 +73,7 @@ mod tests {
     use crate::{RunContext, RunResult, SuiteConfig};
 
     fn specs() -> Vec<AlgorithmSpec> {
-        let run = |_: &RunContext| crate::Result::Ok(RunResult::new());
+        let run = |_: &RunContext| -> crate::Result<RunResult> { Ok(RunResult::new()) };
         ["IPPO", "ICPO"]
             .map(|name| AlgorithmSpec::new(name, run).flag(format!("run_{}", name.to_lowercase())))
             .to_vec()

@@ -269,14 +269,15 @@ impl Outputs {
             let (prefix, open) = (format!("{slot} | "), open.clone());
             thread::spawn(move || {
                 let _open = open;
-                pass_on(stream, &prefix, |_| {});
+                in_lines(stream, |line| show(&prefix, line));
             });
         }
         if let Some(stream) = child.stderr.take() {
             let (prefix, kept) = (format!("{slot} | "), Arc::clone(&last_lines));
             thread::spawn(move || {
                 let _open = open;
-                pass_on(stream, &prefix, |line| {
+                in_lines(stream, |line| {
+                    show(&prefix, line);
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.push_back(line.trim().to_owned());
                     if kept.len() > LAST_LINES {
@@ -297,7 +298,12 @@ impl Outputs {
     }
 }
 
-fn pass_on(stream: impl Read, prefix: &str, mut seen: impl FnMut(&str)) {
+fn show(prefix: &str, line: &str) {
+    write_lines(format!("{prefix}{line}\n").as_bytes());
+}
+
+/// Hands a stream over line by line, a long one in pieces.
+fn in_lines(stream: impl Read, mut seen: impl FnMut(&str)) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = Vec::new();
@@ -308,9 +314,7 @@ fn pass_on(stream: impl Read, prefix: &str, mut seen: impl FnMut(&str)) {
         if line.last() == Some(&b'\n') {
             line.pop();
         }
-        let text = String::from_utf8_lossy(&line);
-        seen(&text);
-        write_lines(format!("{prefix}{text}\n").as_bytes());
+        seen(&String::from_utf8_lossy(&line));
     }
 }
 
@@ -355,7 +359,7 @@ mod tests {
         let long = "x".repeat(3 * 64 * 1024);
         let text = format!("first\n{long}\nlast without an end");
         let mut lines = Vec::new();
-        pass_on(text.as_bytes(), "", |line| lines.push(line.to_owned()));
+        in_lines(text.as_bytes(), |line| lines.push(line.to_owned()));
         assert_eq!(
             (lines[0].as_str(), lines.last().unwrap().as_str()),
             ("first", "last without an end")
