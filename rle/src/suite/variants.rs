@@ -79,7 +79,7 @@ mod tests {
             .to_vec()
     }
 
-    fn expanded(config: SuiteConfig) -> Result<Vec<(String, String, Option<String>)>, String> {
+    fn expanded(config: &SuiteConfig) -> Result<Vec<(String, String, Option<String>)>, String> {
         let all = expand(&specs(), &config.variants).map_err(|error| error.to_string())?;
         Ok(all.into_iter().map(|spec| (spec.name, spec.slug, spec.flag)).collect())
     }
@@ -90,9 +90,8 @@ mod tests {
 
     #[test]
     fn a_variant_stands_behind_the_algorithms_and_follows_its_flag() {
-        let config =
-            config("IPPO slow", "IPPO").variant("IPPO fast", "ippo", BTreeMap::<(), ()>::new());
-        let all = expanded(config).unwrap();
+        let config = config("IPPO slow", "IPPO").variant("IPPO fast", "ippo", Value::object());
+        let all = expanded(&config).unwrap();
         let names: Vec<_> =
             all.iter().map(|(name, slug, _)| (name.as_str(), slug.as_str())).collect();
         let variants = [("IPPO fast", "ippo_fast"), ("IPPO slow", "ippo_slow")];
@@ -110,11 +109,11 @@ mod tests {
             ("runs", "ICPO", "is reserved"),
         ];
         for (name, algorithm, problem) in cases {
-            let error = expanded(config(name, algorithm)).unwrap_err();
+            let error = expanded(&config(name, algorithm)).unwrap_err();
             let place = format!("variant `{name}` (the suite's code)");
             assert!(error.starts_with(&place) && error.contains(problem), "{error}");
         }
-        let two = config("a b", "IPPO").variant("a-b", "IPPO", BTreeMap::<(), ()>::new());
-        assert!(expanded(two).unwrap_err().contains("its slug `a_b` is that of"));
+        let two = config("a b", "IPPO").variant("a-b", "IPPO", Value::object());
+        assert!(expanded(&two).unwrap_err().contains("its slug `a_b` is that of"));
     }
 }
