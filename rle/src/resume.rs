@@ -151,7 +151,7 @@ pub(crate) fn decide(
 }
 
 /// A program of which nothing could be hashed may be any program, whatever is accepted.
-fn unidentified(provenance: &Provenance) -> Option<Reason> {
+pub(crate) fn unidentified(provenance: &Provenance) -> Option<Reason> {
     let source = provenance.source.as_ref()?;
     let executable = provenance.executable.as_ref();
     if source.tree_sha256.is_some() || executable.is_some_and(|found| found.sha256.is_some()) {

@@ -32,6 +32,18 @@ pub struct Episode {
     pub extra: BTreeMap<String, Value>,
 }
 
+/// Metrics below this are durations.
+const DURATIONS: &str = "time_profile/";
+
+/// A number, or a list of numbers.
+fn durations(value: &impl Serialize) -> Option<Vec<f64>> {
+    let value = Value::from_serialize_lossless(value).ok()?;
+    match value.as_array() {
+        Some(items) => items.iter().map(Value::as_f64).collect(),
+        None => Some(vec![value.as_f64()?]),
+    }
+}
+
 /// The result of one run, built step by step.
 ///
 /// The builder never fails: a value that has no JSON form, or a label given twice, fails the
@@ -45,6 +57,8 @@ pub struct RunResult {
     pub(crate) artifacts: BTreeMap<String, Value>,
     pub(crate) artifact_paths: BTreeMap<String, PathBuf>,
     pub(crate) checkpoint: Option<Value>,
+    /// Durations given as metrics, in seconds by stage.
+    pub(crate) timings: Vec<(String, f64)>,
     pub(crate) faults: Vec<String>,
     /// The run was stopped on request and can go on from its checkpoint.
     pub(crate) interrupted: bool,
@@ -58,12 +72,20 @@ impl RunResult {
 
     /// A metric: a number, a text, a list, a nested list. NaN and infinities are kept.
     ///
-    /// A later value of the same name replaces the earlier one. Names below `time_profile/`
-    /// belong to the timings and are left out, with a warning in the log.
+    /// A later value of the same name replaces the earlier one. A duration below
+    /// `time_profile/`, a number or a list of numbers in seconds, goes to the run's timings and
+    /// never into the metrics; anything else there is left out, with a warning in the log.
     pub fn metric(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
         let name = name.into();
-        if name.starts_with("time_profile/") {
-            tracing::warn!("metric `{name}` left out: durations go to `record_timing`");
+        if let Some(stage) = name.strip_prefix(DURATIONS) {
+            match durations(&value) {
+                Some(seconds) => {
+                    self.timings.extend(seconds.into_iter().map(|time| (stage.to_owned(), time)));
+                }
+                None => tracing::warn!(
+                    "metric `{name}` left out: a duration is a number of seconds or a list of them"
+                ),
+            }
             return self;
         }
         if let Some(value) = self.convert("metric", &name, &value) {
@@ -140,6 +162,21 @@ impl RunResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_timings_and_no_metrics() {
+        let result = RunResult::new()
+            .metric("time_profile/rollout", 1.5)
+            .metric("time_profile/train", [1, 2])
+            .metric("time_profile/note", "slow")
+            .metric("time_profile/nested", [[1.0]])
+            .metric("time_profiles", 1);
+        let names: Vec<_> = result.metrics.keys().map(String::as_str).collect();
+        assert_eq!(names, ["time_profiles"]);
+        let timed = [("rollout", 1.5), ("train", 1.0), ("train", 2.0)];
+        assert_eq!(result.timings, timed.map(|(stage, seconds)| (stage.to_owned(), seconds)));
+        assert_eq!(result.faults, Vec::<String>::new());
+    }
 
     #[test]
     fn metadata_comes_back_as_it_went_in_or_is_refused() {

@@ -43,7 +43,14 @@ pub(crate) fn verify(export_dir: &Path, slots: &[SlotId]) -> Result<Verification
                 .push(Finding { slot: path.display().to_string(), problem: error.to_string() }),
             Ok(whole) => {
                 let head = whole.head;
-                let slug = Slug::new(head.algorithm.slug.clone())?;
+                let slug = match Slug::new(head.algorithm.slug.clone()) {
+                    Ok(slug) => slug,
+                    Err(error) => {
+                        let (slot, problem) = (path.display().to_string(), error.to_string());
+                        verification.findings.push(Finding { slot, problem });
+                        continue;
+                    }
+                };
                 let slot = SlotId::new(slug, head.run_idx);
                 verification.outputs += head.artifact_paths.len();
                 let reasons = resume::output_reasons(export_dir, &head).into_iter();

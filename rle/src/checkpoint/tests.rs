@@ -114,8 +114,8 @@ fn nothing_is_offered_where_nothing_was_saved() {
 
 #[test]
 fn a_damaged_generation_is_passed_over_in_words() {
-    let payload = |export: &TempDir| home(export).join("generation_2/state");
     type Damage = fn(&Path);
+    let payload = |export: &TempDir| home(export).join("generation_2/state");
     let cases: [(&str, Damage); 4] = [
         ("changed", |path| fs::write(path, "3").unwrap()),
         ("changed", |path| fs::write(path, "").unwrap()),

@@ -50,7 +50,7 @@ fn carry_out(
         Parsed::Command(invocation) => invocation,
         Parsed::Shown(status) => return Ok(status),
     };
-    if std::env::var_os(workers::WORKER_VARIABLE).is_some() {
+    if workers::is_worker() {
         // The body runs in workers too, for what it does besides; the request is the parent's.
         let _ = suite();
         return workers::main(&specs);

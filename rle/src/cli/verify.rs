@@ -2,6 +2,7 @@
 //! unbroken ones.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -94,11 +95,17 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(slot: &SlotId) -> Result<Self, Error> {
-        let name = format!("rle-verify-{}-{}", std::process::id(), slot.file_stem());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path)
-            .map_err(|error| Error::io("create the directory", &path, error))?;
-        Ok(Self(path))
+        let stem = format!("rle-verify-{}-{}", std::process::id(), slot.file_stem());
+        let mut number = 0_u32;
+        loop {
+            // Never one that is there already: what a killed process left, or another's.
+            let path = std::env::temp_dir().join(format!("{stem}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(Error::io("create the directory", &path, error)),
+            }
+        }
     }
 }
 

@@ -1,36 +1,32 @@
 //! One slot from its lock to its final record.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::archive;
-use crate::artifact;
 use crate::checkpoint::{self, Checkpoint, Latest};
 use crate::console::{self, SlotLog, SuiteConsole, set_slot_log};
 use crate::context::{RunContext, RunParts};
-use crate::host;
 use crate::profile::{self, StageTotal};
 use crate::progress::Progress;
-use crate::record::{
-    self, Accepted, Attempt, RecordHead, RecordState, RecordedAlgorithm, RecordedEnvironment,
-    RequestTag, RunStatus, TrackedPath,
-};
-use crate::request::REQUEST_SCHEMA;
+use crate::record::{self, Accepted, Attempt, RecordHead, RecordState, RunStatus};
 use crate::resume::{Decision, SlotAction};
 use crate::run_result::{Episode, RunResult};
 use crate::stop::{Running, Stop};
 use crate::storage::FileLock;
+use crate::suite::attempt::{
+    Before, close, fail, first_head, interrupted_from_outside, now_text, segments_before,
+};
 use crate::suite::config::OnBusy;
 use crate::suite::isolate::{Failure, Isolation};
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::prepare::{PrepareEnv, Prepares};
 use crate::suite::report::SlotOutcome;
 use crate::suite::timing::Segment;
-use crate::suite::{summary, timing};
+use crate::suite::{summary, timing, tracking};
 use crate::value::Value;
 
 /// How long a slot's lock is tried before the slot counts as busy: probes hold it for an instant.
@@ -43,13 +39,6 @@ pub(crate) struct Executor<'a> {
     pub(crate) console: &'a SuiteConsole,
     pub(crate) stop: &'a Stop,
     pub(crate) prepares: Prepares,
-}
-
-/// What went before an attempt at a slot.
-struct Before {
-    attempts: Vec<Attempt>,
-    /// The checkpoint that it goes on from.
-    latest: Option<Latest>,
 }
 
 /// A finished trainer call, before it is a record.
@@ -208,10 +197,9 @@ impl Executor<'_> {
         log: &SlotLog,
     ) -> Result<SlotOutcome, Error> {
         let segments = segments_before(&before);
-        let mut head = self.first_head(slot, before.attempts, before.latest.as_ref());
+        let mut head = first_head(self.plan, slot, before.attempts, before.latest.as_ref());
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
         record::write_record(&path, &head, &BTreeMap::new(), &[])?;
-        let seconds_before = segments.iter().map(|segment| segment.seconds).sum();
         self.stop.begin_run(
             Running {
                 head: head.clone(),
@@ -231,103 +219,64 @@ impl Executor<'_> {
             }
         };
         let attempt = head.attempts.len();
+        let seconds_before = segments.iter().map(|segment| segment.seconds).sum();
         let finished = self.call(slot, prepared, attempt, before.latest, seconds_before);
         head.provenance = self.plan.provenance.whole();
         let out_of_time = self.stop.run_is_over();
         self.stop.finish_run();
-        let seconds = finished.seconds;
-        let result = match finished.result {
+        if let Err(Failure { detail: Some(detail), .. }) = &finished.result {
+            log.line(format_args!("backtrace:\n{detail}"));
+        }
+        self.conclude(slot, head, &path, finished, &segments, out_of_time)
+    }
+
+    /// Writes the final record of an attempt.
+    fn conclude(
+        &self,
+        slot: &PlannedSlot,
+        mut head: RecordHead,
+        path: &Path,
+        finished: Finished,
+        segments: &[Segment],
+        out_of_time: bool,
+    ) -> Result<SlotOutcome, Error> {
+        let Finished { result, seconds, stages, context } = finished;
+        let mut result = match result {
             Ok(result) => result,
-            Err(failure) => {
-                if let Some(detail) = &failure.detail {
-                    log.line(format_args!("backtrace:\n{detail}"));
-                }
-                return fail(head, &path, seconds, failure.message);
-            }
+            Err(failure) => return fail(head, path, seconds, failure.message),
         };
         if result.interrupted {
             if let (true, Some(limit)) = (out_of_time, self.plan.options.timeout) {
                 let limit = humantime::format_duration(limit);
-                return fail(head, &path, seconds, format!("did not end within --timeout {limit}"));
+                return fail(head, path, seconds, format!("did not end within --timeout {limit}"));
             }
             close(&mut head, RunStatus::Interrupted, "interrupted", seconds);
-            record::write_record(&path, &head, &BTreeMap::new(), &[])?;
+            record::write_record(path, &head, &BTreeMap::new(), &[])?;
             return Ok(SlotOutcome::Interrupted);
         }
-        match self.complete(&mut head, slot, result, seconds) {
-            Ok(Body { metrics, episodes }) => {
-                head.seconds = Some(seconds_before + seconds);
-                timing::save_run(&timing::Run {
-                    algorithm_dir: &finished.context.algorithm_dir(),
-                    slot: &slot.id,
-                    seconds,
-                    segments: &segments,
-                    attempt: head.attempts.last().map_or(1, |attempt| attempt.number),
-                    stages: &finished.stages,
-                    stages_before: &finished.context.checkpoint().stages_before(),
-                    recorded: &finished.context.recorded_timings(),
-                });
-                record::write_record(&path, &head, &metrics, &episodes)?;
-                Ok(SlotOutcome::Done { seconds: seconds_before + seconds })
+        for (stage, seconds) in std::mem::take(&mut result.timings) {
+            if let Err(error) = context.record_timing(&stage, seconds, None) {
+                tracing::warn!("metric `time_profile/{stage}` left out: {error}");
             }
-            Err(message) => fail(head, &path, seconds, message),
         }
-    }
-
-    /// The record of a slot whose run begins now.
-    fn first_head(
-        &self,
-        slot: &PlannedSlot,
-        mut attempts: Vec<Attempt>,
-        latest: Option<&Latest>,
-    ) -> RecordHead {
-        let algorithm = self.plan.algorithm(slot);
-        let started_at = now_text();
-        attempts.push(Attempt {
-            number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
-            host: host::name(),
-            pid: process::id(),
-            job: host::scheduler_job(),
-            started_at: started_at.clone(),
-            finished_at: None,
-            outcome: "running".to_owned(),
-            resumed_from: latest.map(Latest::sequence),
-            seconds: None,
+        let Body { metrics, episodes } = match self.complete(&mut head, slot, result, seconds) {
+            Ok(body) => body,
+            Err(message) => return fail(head, path, seconds, message),
+        };
+        let seconds_before: f64 = segments.iter().map(|segment| segment.seconds).sum();
+        head.seconds = Some(seconds_before + seconds);
+        timing::save_run(&timing::Run {
+            algorithm_dir: &context.algorithm_dir(),
+            slot: &slot.id,
+            seconds,
+            segments,
+            attempt: head.attempts.last().map_or(1, |attempt| attempt.number),
+            stages: &stages,
+            stages_before: &context.checkpoint().stages_before(),
+            recorded: &context.recorded_timings(),
         });
-        RecordHead {
-            schema_version: record::SCHEMA_VERSION,
-            status: RunStatus::Running,
-            request: RequestTag {
-                schema_version: REQUEST_SCHEMA,
-                hash: slot.identity.hash().to_owned(),
-            },
-            algorithm: RecordedAlgorithm {
-                name: algorithm.spec.name.clone(),
-                slug: algorithm.slug.to_string(),
-                config: algorithm.config.clone(),
-            },
-            run_idx: slot.id.run_idx(),
-            seed: slot.seeds.learner(),
-            seeds: slot.seeds.by_domain().clone(),
-            environment: RecordedEnvironment {
-                name: self.plan.facts.env_name.clone(),
-                config: self.plan.facts.env_config.clone(),
-            },
-            common_config: self.plan.facts.common_config.clone(),
-            provenance: self.plan.provenance.recorded(),
-            required_artifacts: algorithm.requirements.clone(),
-            artifact_paths: BTreeMap::new(),
-            hardware_id: None,
-            started_at,
-            finished_at: None,
-            seconds: None,
-            attempts,
-            accepted: Vec::new(),
-            error: None,
-            summary: BTreeMap::new(),
-            artifacts: BTreeMap::new(),
-            checkpoint: None,
-        }
+        record::write_record(path, &head, &metrics, &episodes)?;
+        Ok(SlotOutcome::Done { seconds: seconds_before + seconds })
     }
 
     fn call(
@@ -392,89 +341,13 @@ impl Executor<'_> {
             return Err(result.faults.join("; "));
         }
         let episodes = episode_rows(&result.episodes)?;
-        head.artifact_paths = self.track(slot, &result.artifact_paths)?;
+        head.artifact_paths =
+            tracking::track(&self.plan.facts.export_dir, &slot.id, &result.artifact_paths)?;
         head.summary = summary::derive(&result.metrics, &result.episodes, result.summary);
         head.artifacts = result.artifacts;
         head.checkpoint = result.checkpoint;
         close(head, RunStatus::Complete, "complete", seconds);
         Ok(Body { metrics: result.metrics, episodes })
-    }
-
-    fn track(
-        &self,
-        slot: &PlannedSlot,
-        paths: &BTreeMap<String, PathBuf>,
-    ) -> Result<BTreeMap<String, TrackedPath>, String> {
-        let export_dir = &self.plan.facts.export_dir;
-        let missing: Vec<String> = paths
-            .iter()
-            .filter(|(_, path)| !path.exists())
-            .map(|(label, path)| format!("`{label}` ({})", path.display()))
-            .collect();
-        if !missing.is_empty() {
-            return Err(format!("tracked outputs are missing: {}", missing.join(", ")));
-        }
-        let mut tracked = BTreeMap::new();
-        for (label, path) in paths {
-            let stored = artifact::relative_to_export(export_dir, path)
-                .map_err(|error| error.to_string())?;
-            if artifact::is_common_ground(export_dir, &stored) {
-                return Err(format!(
-                    "output `{label}` ({}) holds what belongs to the framework or to several runs; \
-                     track only what this run wrote, such as ctx.artifact_path(..)",
-                    path.display()
-                ));
-            }
-            let identity = artifact::hash_path(path).map_err(|error| error.to_string())?;
-            let place = TrackedPath {
-                path: stored,
-                kind: identity.kind,
-                bytes: identity.bytes,
-                sha256: identity.sha256,
-            };
-            tracked.insert(label.clone(), place);
-        }
-        self.refuse_shared_paths(slot, &tracked)?;
-        Ok(tracked)
-    }
-
-    /// A path below this run's own directory is this slot's; any other may be another's too.
-    fn refuse_shared_paths(
-        &self,
-        slot: &PlannedSlot,
-        tracked: &BTreeMap<String, TrackedPath>,
-    ) -> Result<(), String> {
-        let export_dir = &self.plan.facts.export_dir;
-        let own = artifact::run_directory(export_dir, &slot.id);
-        let foreign: Vec<(&String, PathBuf)> = tracked
-            .iter()
-            .map(|(label, place)| (label, artifact::resolve_stored(export_dir, &place.path)))
-            .filter(|(_, path)| !path.starts_with(&own))
-            .collect();
-        if foreign.is_empty() {
-            return Ok(());
-        }
-        let own_record = record::record_path(export_dir, &slot.id);
-        let records = record::record_paths(export_dir).map_err(|error| error.to_string())?;
-        for path in records.iter().filter(|path| **path != own_record) {
-            let Some(other) = record::read_head(path) else { continue };
-            for theirs in other.artifact_paths.values() {
-                let theirs = artifact::resolve_stored(export_dir, &theirs.path);
-                if let Some((label, shared)) = foreign
-                    .iter()
-                    .find(|(_, path)| path.starts_with(&theirs) || theirs.starts_with(path))
-                {
-                    return Err(format!(
-                        "output `{label}` ({}) is tracked by slot {}:{} too; give each run its own \
-                         path, such as ctx.artifact_path(..)",
-                        shared.display(),
-                        other.algorithm.slug,
-                        other.run_idx
-                    ));
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -512,56 +385,6 @@ fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
     );
 }
 
-/// Ends the record of an attempt whose process was ended: the time it took is known where the
-/// process itself came to say it.
-#[cfg(feature = "cli")]
-pub(crate) fn fail_lost(
-    mut head: RecordHead,
-    path: &std::path::Path,
-    message: String,
-) -> Result<SlotOutcome, Error> {
-    head.error = Some(message.clone());
-    let seconds = head.seconds;
-    close(&mut head, RunStatus::Failed, "failed", 0.0);
-    head.seconds = seconds;
-    if let Some(attempt) = head.attempts.last_mut() {
-        attempt.seconds = seconds;
-    }
-    record::write_record(path, &head, &BTreeMap::new(), &[])?;
-    Ok(SlotOutcome::Failed { message })
-}
-
-/// The attempts that led to the checkpoint, with the time that counts of each: all of one whose
-/// end is known, and of one that was killed what came before its last checkpoint.
-fn segments_before(before: &Before) -> Vec<Segment> {
-    let Some(latest) = &before.latest else { return Vec::new() };
-    let manifest = latest.manifest();
-    let mut segments: Vec<Segment> = Vec::new();
-    for attempt in &before.attempts {
-        if attempt.resumed_from.is_none() {
-            segments.clear();
-        }
-        let seconds = attempt.seconds.unwrap_or_else(|| {
-            if manifest.attempt == attempt.number {
-                let earlier: f64 = segments.iter().map(|segment| segment.seconds).sum();
-                (manifest.seconds - earlier).max(0.0)
-            } else {
-                0.0
-            }
-        });
-        segments.push(Segment { attempt: attempt.number, seconds });
-    }
-    segments
-}
-
-/// The record of a run whose process is ended: written by the thread that ends it.
-fn interrupted_from_outside(head: &mut RecordHead, path: &std::path::Path, seconds: f64) {
-    close(head, RunStatus::Interrupted, "interrupted", seconds);
-    if let Err(error) = record::write_record(path, head, &BTreeMap::new(), &[]) {
-        tracing::error!("{error}");
-    }
-}
-
 fn say_reasons(slot: &PlannedSlot, decision: &Decision) {
     let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
     tracing::info!("{}: {}", slot.id, reasons.join("; "));
@@ -575,34 +398,4 @@ fn shown(outcome: &SlotOutcome) -> console::SlotOutcome {
         SlotOutcome::Interrupted | SlotOutcome::NotRun => console::SlotOutcome::Interrupted,
         SlotOutcome::Busy => console::SlotOutcome::Busy,
     }
-}
-
-/// Ends the record of an attempt that did not succeed.
-fn fail(
-    mut head: RecordHead,
-    path: &std::path::Path,
-    seconds: f64,
-    message: String,
-) -> Result<SlotOutcome, Error> {
-    head.artifact_paths.clear();
-    head.error = Some(message.clone());
-    close(&mut head, RunStatus::Failed, "failed", seconds);
-    record::write_record(path, &head, &BTreeMap::new(), &[])?;
-    Ok(SlotOutcome::Failed { message })
-}
-
-fn close(head: &mut RecordHead, status: RunStatus, outcome: &str, seconds: f64) {
-    let finished_at = now_text();
-    head.status = status;
-    head.seconds = Some(seconds);
-    head.finished_at = Some(finished_at.clone());
-    if let Some(attempt) = head.attempts.last_mut() {
-        attempt.seconds = Some(seconds);
-        outcome.clone_into(&mut attempt.outcome);
-        attempt.finished_at = Some(finished_at);
-    }
-}
-
-fn now_text() -> String {
-    humantime::format_rfc3339_micros(SystemTime::now()).to_string()
 }

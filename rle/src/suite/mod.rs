@@ -1,5 +1,6 @@
 //! The suite runner: a request is planned, each slot decided, the missing ones computed.
 
+mod attempt;
 mod config;
 mod execute;
 mod export_dir;
@@ -12,6 +13,8 @@ pub(crate) mod selection;
 pub(crate) mod settings;
 mod summary;
 mod timing;
+mod tracking;
+mod turn;
 mod variants;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;
@@ -95,6 +98,9 @@ impl Suite {
 
     /// Computes every requested slot that no stored record answers.
     ///
+    /// A process runs one suite at a time: a second one waits for the first to end, and one that
+    /// an algorithm runs on its own thread is an error.
+    ///
     /// # Errors
     /// When the request, the registry, a required artifact or the export directory is not fit to
     /// run: nothing is computed then. What fails inside a slot is in the report.
@@ -155,8 +161,9 @@ impl Start {
         &self.plan.facts.export_dir
     }
 
-    /// Runs what has to run, busy slots last.
+    /// Runs what has to run, busy slots last, when no other suite of this process does.
     pub(crate) fn run(self, console: SuiteConsole, mode: &Mode<'_>) -> Result<SuiteReport, Error> {
+        let _turn = turn::Turn::take()?;
         run::run(self, console, mode)
     }
 }

@@ -20,10 +20,8 @@ use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
 use crate::suggest;
-use crate::suite::config::OnBusy;
-use crate::suite::config::{AlgorithmOverride, ConfigChange, SuiteConfig};
-use crate::suite::variants;
-use crate::suite::{selection, settings};
+use crate::suite::config::{AlgorithmOverride, ConfigChange, OnBusy, SuiteConfig};
+use crate::suite::{selection, settings, variants};
 use crate::typed;
 use crate::value::Value;
 
@@ -96,7 +94,7 @@ impl Plan {
         let selected = selection::select_algorithms(&config, specs)?;
         let resolved = resolve_configs(&config, specs, &selected)?;
         let facts = suite_facts(&config)?;
-        let rerun = rerun_slots(&config, specs, &selected, &runs)?;
+        let rerun = selection::rerun_slots(&config, specs, &selected, &runs)?;
         let seeds = seeds_of_runs(&config, &runs)?;
         let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
         let provenance = provenance_of(&config, &facts.export_dir)?;
@@ -176,7 +174,10 @@ impl Plan {
 
     /// Whether a slot that has to run goes on from a checkpoint.
     fn with_checkpoint(&self, slot: &PlannedSlot, decision: Decision) -> Result<Decision, Error> {
-        let wanted = self.options.resume_checkpoints && !slot.rerun && !decision.set_aside;
+        let wanted = self.options.resume_checkpoints
+            && !slot.rerun
+            && !decision.set_aside
+            && resume::unidentified(self.provenance.provenance()).is_none();
         let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
         Ok(match found {
             Found::Newer { path, version } => {
@@ -464,80 +465,5 @@ fn plan_algorithms(
     )))
 }
 
-/// The slots that `--rerun` names.
-fn rerun_slots(
-    config: &SuiteConfig,
-    specs: &[AlgorithmSpec],
-    selected: &[usize],
-    runs: &[u32],
-) -> Result<Vec<SlotId>, Error> {
-    config
-        .rerun
-        .iter()
-        .map(|word| {
-            let (name, run) = word
-                .rsplit_once(':')
-                .and_then(|(name, run)| Some((name, run.parse::<u32>().ok()?)))
-                .ok_or_else(|| {
-                    Error::usage(format!(
-                        "--rerun `{word}`: expected a slot such as `ippo:1` (algorithm, colon, run)"
-                    ))
-                })?;
-            let index = selection::find_algorithm(specs, name)
-                .map_err(|error| Error::usage(format!("--rerun `{word}`: {error}")))?;
-            if !selected.contains(&index) || !runs.contains(&run) {
-                return Err(Error::usage(format!(
-                    "--rerun `{word}`: that slot is not part of this start; select its algorithm \
-                     and run too"
-                )));
-            }
-            Ok(SlotId::new(Slug::new(specs[index].slug.clone())?, run))
-        })
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use serde::{Deserialize, Serialize};
-
-    use super::*;
-    use crate::context::RunContext;
-    use crate::run_result::RunResult;
-
-    #[derive(Serialize, Deserialize)]
-    enum Optimiser {
-        Sgd { momentum: f64 },
-        Adam { beta: f64 },
-    }
-
-    #[derive(Serialize, Deserialize)]
-    struct Config {
-        optimiser: Optimiser,
-    }
-
-    impl Default for Config {
-        fn default() -> Self {
-            Self { optimiser: Optimiser::Sgd { momentum: 0.5 } }
-        }
-    }
-
-    #[test]
-    fn a_later_layer_may_choose_another_variant() {
-        let run = |_: &RunContext, _: Config| -> crate::Result<RunResult> { Ok(RunResult::new()) };
-        let spec = AlgorithmSpec::with_config("a", run);
-        let config = SuiteConfig::new("e")
-            .algorithm_config("a", Config { optimiser: Optimiser::Adam { beta: 0.9 } })
-            .algorithm_config("a", Config { optimiser: Optimiser::Sgd { momentum: 0.25 } });
-        let changes: Vec<_> = config.overrides.iter().collect();
-        let resolved = resolve_config(&spec, &changes).unwrap();
-        assert_eq!(resolved.to_string(), r#"{"optimiser":{"Sgd":{"momentum":0.25}}}"#);
-    }
-
-    #[test]
-    fn a_file_in_the_place_of_a_directory_is_named() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let config = SuiteConfig::new("e").export_dir(file.path().join("below"));
-        let error = suite_facts(&config).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{}: is a file", file.path().display())), "{error}");
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::request::EXCLUDED_COMMON_KEYS;
+use crate::slot::{SlotId, Slug};
 use crate::suggest;
 use crate::suite::config::SuiteConfig;
 use crate::value::Value;
@@ -242,4 +243,39 @@ pub(crate) fn overrides_by_algorithm<'a>(
         changes.push(change);
     }
     Ok(by_algorithm)
+}
+
+/// The slots that `--rerun` names.
+///
+/// # Errors
+/// When a word is no slot, or one that is no part of this start.
+pub(crate) fn rerun_slots(
+    config: &SuiteConfig,
+    specs: &[AlgorithmSpec],
+    selected: &[usize],
+    runs: &[u32],
+) -> Result<Vec<SlotId>, Error> {
+    config
+        .rerun
+        .iter()
+        .map(|word| {
+            let (name, run) = word
+                .rsplit_once(':')
+                .and_then(|(name, run)| Some((name, run.parse::<u32>().ok()?)))
+                .ok_or_else(|| {
+                    Error::usage(format!(
+                        "--rerun `{word}`: expected a slot such as `ippo:1` (algorithm, colon, run)"
+                    ))
+                })?;
+            let index = find_algorithm(specs, name)
+                .map_err(|error| Error::usage(format!("--rerun `{word}`: {error}")))?;
+            if !selected.contains(&index) || !runs.contains(&run) {
+                return Err(Error::usage(format!(
+                    "--rerun `{word}`: that slot is not part of this start; select its algorithm \
+                     and run too"
+                )));
+            }
+            Ok(SlotId::new(Slug::new(specs[index].slug.clone())?, run))
+        })
+        .collect()
 }

@@ -66,3 +66,54 @@ pub(crate) fn expand(
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunContext, RunResult, SuiteConfig};
+
+    fn specs() -> Vec<AlgorithmSpec> {
+        let run = |_: &RunContext| -> crate::Result<RunResult> { Ok(RunResult::new()) };
+        ["IPPO", "ICPO"]
+            .map(|name| AlgorithmSpec::new(name, run).flag(format!("run_{}", name.to_lowercase())))
+            .to_vec()
+    }
+
+    fn expanded(config: &SuiteConfig) -> Result<Vec<(String, String, Option<String>)>, String> {
+        let all = expand(&specs(), &config.variants).map_err(|error| error.to_string())?;
+        Ok(all.into_iter().map(|spec| (spec.name, spec.slug, spec.flag)).collect())
+    }
+
+    fn config(name: &str, algorithm: &str) -> SuiteConfig {
+        SuiteConfig::new("maze").variant(name, algorithm, BTreeMap::from([("lr", 1e-3)]))
+    }
+
+    #[test]
+    fn a_variant_stands_behind_the_algorithms_and_follows_its_flag() {
+        let config = config("IPPO slow", "IPPO").variant("IPPO fast", "ippo", Value::object());
+        let all = expanded(&config).unwrap();
+        let names: Vec<_> =
+            all.iter().map(|(name, slug, _)| (name.as_str(), slug.as_str())).collect();
+        let variants = [("IPPO fast", "ippo_fast"), ("IPPO slow", "ippo_slow")];
+        assert_eq!(names, [("IPPO", "ippo"), ("ICPO", "icpo"), variants[0], variants[1]]);
+        assert_eq!(all[2].2.as_deref(), Some("run_ippo"));
+    }
+
+    #[test]
+    fn a_variant_of_nothing_or_with_a_taken_or_bad_slug_is_refused() {
+        let cases = [
+            ("fast", "IPO", "did you mean"),
+            ("Ippo", "ICPO", "its slug `ippo` is that of"),
+            ("ippo!", "ICPO", "its slug `ippo` is that of"),
+            ("", "ICPO", "is empty"),
+            ("runs", "ICPO", "is reserved"),
+        ];
+        for (name, algorithm, problem) in cases {
+            let error = expanded(&config(name, algorithm)).unwrap_err();
+            let place = format!("variant `{name}` (the suite's code)");
+            assert!(error.starts_with(&place) && error.contains(problem), "{error}");
+        }
+        let two = config("a b", "IPPO").variant("a-b", "IPPO", Value::object());
+        assert!(expanded(&two).unwrap_err().contains("its slug `a_b` is that of"));
+    }
+}

@@ -1,21 +1,22 @@
 //! The worker's side: one slot in a process of its own.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
-use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::protocol::{Handoff, Order, Report};
+use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::console::SuiteConsole;
 use crate::progress::{Progress, ProgressSnapshot};
-use crate::stop::{INTERRUPTED, Listener, Stop};
+use crate::stop::{Listener, Stop};
 use crate::suite::execute::Executor;
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::Plan;
@@ -59,6 +60,16 @@ pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     }
 }
 
+/// Whether this process is a worker, and not a program that a worker's run has started: that
+/// one inherits the variable but not the socket.
+pub(crate) fn is_worker() -> bool {
+    let is_socket = || {
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        File::from(input).metadata().map(|metadata| metadata.file_type().is_socket())
+    };
+    env::var_os(WORKER_VARIABLE).is_some() && is_socket().unwrap_or(false)
+}
+
 /// The socket was standard input; trainers find an empty one there.
 fn take_socket() -> io::Result<UnixStream> {
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
@@ -77,7 +88,7 @@ fn obey(lines: BufReader<UnixStream>, stop: Stop) {
         }
         stop.request("the process that started this worker is gone");
         thread::sleep(ORPHAN_GRACE);
-        process::exit(i32::from(INTERRUPTED));
+        stop.end_now();
     });
 }
 

@@ -21,16 +21,16 @@ use crate::record::{self, RecordState, RunStatus};
 use crate::resume::SlotAction;
 use crate::stop::{Listener, Stop};
 use crate::storage::FileLock;
-use crate::suite::execute::{SLOT_PATIENCE, fail_lost};
+use crate::suite::attempt::fail_lost;
+use crate::suite::execute::SLOT_PATIENCE;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
 use crate::suite::{Start, SuiteConfig};
 
-pub(crate) use child::main;
+pub(crate) use child::{is_worker, main};
 pub(super) use devices::Devices;
-pub(crate) use protocol::WORKER_VARIABLE;
 
-use parent::{Ended, Launcher, Living};
+use parent::{Death, Ended, Launcher, Living};
 use protocol::Handoff;
 
 /// Runs the slots that have to run, as many at once as there are jobs.
@@ -162,40 +162,40 @@ impl Lanes<'_> {
                 refused.get_or_insert_with(|| why.clone());
                 SlotOutcome::Failed { message: why }
             }
-            Ok(Ended::Died { pid, cause }) => self.after_death(slot, pid, &cause, false),
-            Ok(Ended::OutOfTime { pid, cause }) => self.after_death(slot, pid, &cause, true),
+            Ok(Ended::Died(death)) => self.after_death(slot, &death),
             Err(error) => SlotOutcome::Failed { message: error.to_string() },
         }
     }
 
-    /// A worker died: its record, if it is still as it began, says so from now on. So does that
-    /// of one which stopped because its time was over.
-    fn after_death(
-        &self,
-        slot: &PlannedSlot,
-        pid: u32,
-        cause: &str,
-        out_of_time: bool,
-    ) -> SlotOutcome {
+    /// A worker died: its record tells how far it came, and if it is still as it began, says so
+    /// from now on.
+    fn after_death(&self, slot: &PlannedSlot, death: &Death) -> SlotOutcome {
         let export_dir = &self.plan.facts.export_dir;
-        let failed = || SlotOutcome::Failed { message: cause.to_owned() };
+        let failed = || SlotOutcome::Failed { message: death.cause.clone() };
         let lock = record::lock_path(export_dir, &slot.id);
         // The dead process's lock is free at once; a descendant of it may hold a copy for a while.
         let Ok(Some(_lock)) = FileLock::try_acquire(&lock, SLOT_PATIENCE) else { return failed() };
         let Ok(RecordState::Head(head)) = record::read_state(export_dir, &slot.id) else {
             return failed();
         };
-        let is_its = head.attempts.last().is_some_and(|attempt| attempt.pid == pid);
+        if !death.is_of(&head) {
+            return failed();
+        }
         match head.status {
-            RunStatus::Interrupted if is_its && !out_of_time => SlotOutcome::Interrupted,
-            RunStatus::Interrupted | RunStatus::Running if is_its => {
-                let path = record::record_path(export_dir, &slot.id);
-                match fail_lost(*head, &path, cause.to_owned()) {
-                    Ok(outcome) => outcome,
-                    Err(error) => SlotOutcome::Failed { message: format!("{cause}; {error}") },
-                }
+            RunStatus::Complete => {
+                tracing::warn!("{} is complete; after that, {}", slot.id, death.cause);
+                SlotOutcome::Done { seconds: head.seconds.unwrap_or_default() }
             }
-            _ => failed(),
+            RunStatus::Failed => {
+                SlotOutcome::Failed { message: head.error.unwrap_or_else(|| death.cause.clone()) }
+            }
+            RunStatus::Interrupted if !death.out_of_time => SlotOutcome::Interrupted,
+            RunStatus::Interrupted | RunStatus::Running => {
+                let path = record::record_path(export_dir, &slot.id);
+                fail_lost(*head, &path, death.cause.clone()).unwrap_or_else(|error| {
+                    SlotOutcome::Failed { message: format!("{}; {error}", death.cause) }
+                })
+            }
         }
     }
 }

@@ -16,8 +16,11 @@ use super::devices::Devices;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::console::write_lines;
+use crate::host;
 use crate::progress::Progress;
+use crate::record::RecordHead;
 use crate::stop::Stop;
+use crate::suite::attempt::now_text;
 use crate::suite::report::SlotOutcome;
 
 /// How often a lane looks at the stop request and the clock.
@@ -26,11 +29,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a worker that ran out of its time may take to save.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long the output of a worker that is gone is waited for.
+const OUTPUT_GRACE: Duration = Duration::from_secs(5);
+
 /// A line of a worker's output that is longer is cut into pieces.
 const LINE_BYTES: u64 = 64 * 1024;
-
-/// How long the outputs of a worker that ended are waited for.
-const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The last lines of a worker's stderr: what the system said before it died.
 const LAST_LINES: usize = 5;
@@ -74,10 +77,30 @@ pub(super) enum Ended {
     Said(SlotOutcome),
     /// It could not even begin: the whole start is at fault.
     Refused(String),
-    /// It died or was killed: why, as far as the system tells it.
-    Died { pid: u32, cause: String },
-    /// It was told to end because its time was over.
-    OutOfTime { pid: u32, cause: String },
+    /// It died or was killed.
+    Died(Death),
+}
+
+/// The end of a worker without a last word.
+pub(super) struct Death {
+    pid: u32,
+    /// When it was started, as records write it.
+    started_at: String,
+    /// Why, as far as the system tells it.
+    pub(super) cause: String,
+    /// It was stopped because its time was over.
+    pub(super) out_of_time: bool,
+}
+
+impl Death {
+    /// Whether a record was last written by this worker: process ids come again.
+    pub(super) fn is_of(&self, head: &RecordHead) -> bool {
+        head.attempts.last().is_some_and(|attempt| {
+            attempt.pid == self.pid
+                && attempt.host == host::name()
+                && attempt.started_at >= self.started_at
+        })
+    }
 }
 
 impl Launcher<'_> {
@@ -100,32 +123,52 @@ impl Launcher<'_> {
             // A terminal's ctrl-C reaches the parent alone, which passes it on once.
             .process_group(0);
         share.apply(&mut command, |variable| env::var_os(variable).is_some());
+        let started_at = now_text();
         let mut child = command
             .spawn()
             .map_err(|error| Error::usage(format!("cannot start a worker: {error}")))?;
         drop(command);
         let pid = self.living.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
-        let outcome = self.follow(&mut child, &ours, handoff, progress);
+        let ended = self.follow(&mut child, &ours, handoff, progress);
         self.living.remove(pid);
-        let last_lines = outputs.finish();
-        outcome.map(|ended| match ended {
-            Ended::Died { pid, cause } if !last_lines.is_empty() => {
-                Ended::Died { pid, cause: format!("{cause}; it said last: {last_lines}") }
+        let last_lines = outputs.join();
+        let (last, status, out_of_time) = ended?;
+        let cause = match (out_of_time, self.timeout) {
+            (true, Some(limit)) => {
+                format!("did not end within --timeout {}", humantime::format_duration(limit))
             }
-            ended => ended,
-        })
+            _ => cause_text(status),
+        };
+        match last {
+            // One that was stopped in time has no result all the same.
+            Some(Ended::Said(SlotOutcome::Interrupted)) if out_of_time => {}
+            Some(said) => return Ok(said),
+            None => {}
+        }
+        let said_last = if last_lines.is_empty() || out_of_time {
+            String::new()
+        } else {
+            format!("; it said last: {last_lines}")
+        };
+        let cause = format!("{cause}{said_last}");
+        Ok(Ended::Died(Death { pid: child.id(), started_at, cause, out_of_time }))
     }
 
+    /// Until the worker is gone: its last word, how it ended, and whether its time was over.
     fn follow(
         &self,
         child: &mut Child,
         socket: &UnixStream,
         handoff: &Handoff,
         progress: &Progress,
-    ) -> Result<Ended, Error> {
+    ) -> Result<(Option<Ended>, ExitStatus, bool), Error> {
         let reports = listen(socket)?;
-        let said = say(socket, handoff);
+        // One that does not even listen must not hold up its parent for longer than it may run.
+        let _ = socket.set_write_timeout(self.timeout);
+        if let Err(error) = say(socket, handoff) {
+            tracing::warn!("{}: {error}", handoff.slot);
+        }
         let began = Instant::now();
         let (mut told_to_stop, mut out_of_time) = (false, None);
         let mut last = None;
@@ -161,14 +204,7 @@ impl Launcher<'_> {
         let status = child
             .wait()
             .map_err(|error| Error::usage(format!("cannot wait for a worker: {error}")))?;
-        let unfinished = matches!(last, None | Some(Ended::Said(SlotOutcome::Interrupted)));
-        if let (true, Some(_), Some(limit)) = (unfinished, out_of_time, self.timeout) {
-            let limit = humantime::format_duration(limit);
-            let cause = format!("did not end within --timeout {limit}");
-            return Ok(Ended::OutOfTime { pid: child.id(), cause });
-        }
-        let cause = said.err().map_or_else(|| cause_text(status), |error| error.to_string());
-        Ok(last.unwrap_or(Ended::Died { pid: child.id(), cause }))
+        Ok((last, status, out_of_time.is_some()))
     }
 }
 
@@ -233,7 +269,7 @@ fn cause_text(status: ExitStatus) -> String {
 
 /// Both output streams of a worker, passed on line by line.
 struct Outputs {
-    /// Disconnected when both streams are at their end.
+    /// Disconnected when all streams have ended.
     ended: Receiver<()>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
 }
@@ -241,40 +277,46 @@ struct Outputs {
 impl Outputs {
     fn forward(child: &mut Child, slot: &str) -> Self {
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
-        let (open, ended) = mpsc::channel();
+        let (open, ended) = mpsc::channel::<()>();
         if let Some(stream) = child.stdout.take() {
             let (prefix, open) = (format!("{slot} | "), open.clone());
             thread::spawn(move || {
-                pass_on(stream, &prefix, |_| {});
-                drop(open);
+                let _open = open;
+                in_lines(stream, |line| show(&prefix, line));
             });
         }
         if let Some(stream) = child.stderr.take() {
             let (prefix, kept) = (format!("{slot} | "), Arc::clone(&last_lines));
             thread::spawn(move || {
-                pass_on(stream, &prefix, |line| {
+                let _open = open;
+                in_lines(stream, |line| {
+                    show(&prefix, line);
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.push_back(line.trim().to_owned());
                     if kept.len() > LAST_LINES {
                         kept.pop_front();
                     }
                 });
-                drop(open);
             });
         }
         Self { ended, last_lines }
     }
 
-    /// The last lines of stderr, in one. A process that the worker left behind may hold its
-    /// streams open: what it says is still passed on, but not waited for.
-    fn finish(self) -> String {
-        let _ = self.ended.recv_timeout(LAST_WORDS);
+    /// The last lines of stderr, in one.
+    fn join(self) -> String {
+        // A process that the worker left behind may keep them open for as long as it likes.
+        let _ = self.ended.recv_timeout(OUTPUT_GRACE);
         let lines = self.last_lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join(" / ")
     }
 }
 
-fn pass_on(stream: impl Read, prefix: &str, mut seen: impl FnMut(&str)) {
+fn show(prefix: &str, line: &str) {
+    write_lines(format!("{prefix}{line}\n").as_bytes());
+}
+
+/// Hands a stream over line by line, a long one in pieces.
+fn in_lines(stream: impl Read, mut seen: impl FnMut(&str)) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = Vec::new();
@@ -285,8 +327,57 @@ fn pass_on(stream: impl Read, prefix: &str, mut seen: impl FnMut(&str)) {
         if line.last() == Some(&b'\n') {
             line.pop();
         }
-        let text = String::from_utf8_lossy(&line);
-        seen(&text);
-        write_lines(format!("{prefix}{text}\n").as_bytes());
+        seen(&String::from_utf8_lossy(&line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Attempt, sample};
+
+    #[test]
+    fn a_process_id_that_came_again_is_not_the_worker() {
+        let death = Death {
+            pid: 7,
+            started_at: "2026-11-29T13:18:00.000000Z".to_owned(),
+            cause: "killed".to_owned(),
+            out_of_time: false,
+        };
+        let is_of = |pid, host: &str, started_at: &str| {
+            let mut head = sample::complete();
+            head.attempts = vec![Attempt {
+                number: 1,
+                host: host.to_owned(),
+                pid,
+                job: None,
+                started_at: started_at.to_owned(),
+                finished_at: None,
+                outcome: "running".to_owned(),
+                resumed_from: None,
+                seconds: None,
+            }];
+            death.is_of(&head)
+        };
+        let here = host::name();
+        assert!(is_of(7, &here, "2026-11-29T13:18:00.000001Z"));
+        assert!(!is_of(7, &here, "2026-11-29T13:17:59.999999Z"));
+        assert!(!is_of(8, &here, "2026-11-29T13:18:00.000001Z"));
+        assert!(!is_of(7, "elsewhere", "2026-11-29T13:18:00.000001Z"));
+        assert!(!death.is_of(&sample::complete()));
+    }
+
+    #[test]
+    fn output_is_passed_on_in_pieces_of_bounded_size() {
+        let long = "x".repeat(3 * 64 * 1024);
+        let text = format!("first\n{long}\nlast without an end");
+        let mut lines = Vec::new();
+        in_lines(text.as_bytes(), |line| lines.push(line.to_owned()));
+        assert_eq!(
+            (lines[0].as_str(), lines.last().unwrap().as_str()),
+            ("first", "last without an end")
+        );
+        assert!(lines.iter().all(|line| line.len() <= 64 * 1024));
+        assert_eq!(lines[1..lines.len() - 1].concat(), long);
     }
 }
