@@ -123,12 +123,12 @@ fn a_run_that_asks_and_goes_on_is_out_of_time_too() {
 #[test]
 fn a_run_out_of_time_that_obeys_keeps_its_checkpoint() {
     let lab = Lab::new();
-    let words = ["--algorithms=steady", "--timeout=2s", "--checkpoint-enabled"];
+    let words = ["--algorithms=steady", "--timeout=3s", "--checkpoint-enabled"];
     let mut gate = Gate::new(&lab);
     let running = Running::new(&lab, &words, &gate, "steady:0@4", &[]);
     gate.at("steady:0@4").gone();
     let ended = running.ends(1);
-    failed(&lab, &ended, "steady:0", "--timeout 2s");
+    failed(&lab, &ended, "steady:0", "--timeout 3s");
     lab.run(&words).ok();
     assert_eq!(lab.calls().last().unwrap(), "resumed steady:0 at 5");
 }
