@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 
 fn main() {
     println!("cargo::rerun-if-changed=many.rs");
-    if env::var_os("CARGO_FEATURE_STARTUP").is_none() {
+    if env::var_os("CARGO_FEATURE_PROGRAMS").is_none() {
         return;
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");

@@ -1,6 +1,6 @@
 //! Start-up: `list` with 100 and with 1,000 registered algorithms beside an empty program.
 //!
-//! `cargo bench -p rle-benches --features startup --bench startup`
+//! `cargo bench -p rle-benches --features programs --bench startup`
 //!
 //! The programs run in turn, so that a machine that drifts drifts for all of them; what counts
 //! is the median of the ratios within one turn.

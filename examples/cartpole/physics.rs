@@ -187,7 +187,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "the mirrored sums round alike")]
     fn left_mirrors_right() {
         let state = State::from([0.3, -0.2, 0.1, 0.4]);
         let mirrored = State::from([-0.3, 0.2, -0.1, -0.4]);

@@ -75,7 +75,6 @@ fn program(function: &Function, rle: &TokenStream) -> TokenStream {
                         .unwrap_or(""),
                     version: ::core::option_env!("CARGO_PKG_VERSION").unwrap_or(""),
                     panic_abort: ::core::cfg!(panic = "abort"),
-                    debug_assertions: ::core::cfg!(debug_assertions),
                 },
             )
         }

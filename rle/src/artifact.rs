@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
 use crate::slot::SlotId;
+use crate::storage::{failpoint, sync_directory};
 
 /// Which of the two a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,7 +256,10 @@ pub(crate) fn is_common_ground(export_dir: &Path, stored: &str) -> bool {
     match parts.as_slice() {
         [] | ["." | "runs", ..] => true,
         [first, ..] if first.starts_with('_') => true,
-        [slug] | [slug, "artifacts"] => holds_runs(&export_dir.join(slug).join("artifacts")),
+        [slug] | [slug, "artifacts" | "checkpoints"] => {
+            let holds = |kind| holds_runs(&export_dir.join(slug).join(kind));
+            holds("artifacts") || holds("checkpoints")
+        }
         _ => false,
     }
 }
@@ -288,7 +292,12 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
             .map_err(|error| Error::io("clear the unfinished copy", &unfinished, error))?;
     }
     let source = fs::canonicalize(from).map_err(|error| Error::io("read", from, error))?;
-    copy_entry(&source, &unfinished)?;
+    if let Err(error) = copy_entry(&source, &unfinished) {
+        // Of no use to anyone; the first error is the one to report.
+        let _ = fs::remove_file(&unfinished).or_else(|_| fs::remove_dir_all(&unfinished));
+        return Err(error);
+    }
+    failpoint()?;
     fs::rename(&unfinished, to).map_err(|error| Error::io("rename", &unfinished, error))
 }
 
@@ -300,14 +309,17 @@ fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
             .map_err(|error| Error::io("copy a link to", to, error));
     }
     if !metadata.is_dir() {
-        return fs::copy(from, to).map(drop).map_err(|error| Error::io("copy to", to, error));
+        // On disk before anyone removes the original.
+        return fs::copy(from, to)
+            .and_then(|_| fs::File::open(to)?.sync_all())
+            .map_err(|error| Error::io("copy to", to, error));
     }
     fs::create_dir(to).map_err(|error| Error::io("create the directory", to, error))?;
     for entry in fs::read_dir(from).map_err(|error| Error::io("list", from, error))? {
         let entry = entry.map_err(|error| Error::io("list", from, error))?;
         copy_entry(&entry.path(), &to.join(entry.file_name()))?;
     }
-    Ok(())
+    sync_directory(to)
 }
 
 /// Whether the directory is missing or holds nothing.

@@ -1,7 +1,50 @@
 //! Annotated functions become a complete, resumable reinforcement-learning experiment program.
 //!
-//! See the README for a tour; [`algorithm`], [`prepare`], [`timed`], [`stages!`] and [`main`] are
-//! the attributes, [`Suite`] is the same machinery for a program with its own `main`.
+//! ```no_run
+//! use rle::prelude::*;
+//!
+//! rle::stages! { train }
+//!
+//! #[derive(Serialize, Deserialize)]
+//! #[serde(default, deny_unknown_fields)]
+//! struct Ppo {
+//!     lr: f64,
+//! }
+//!
+//! impl Default for Ppo {
+//!     fn default() -> Self {
+//!         Ppo { lr: 3e-4 }
+//!     }
+//! }
+//!
+//! /// Proximal policy optimisation.
+//! #[rle::algorithm(name = "PPO", flag = "run_ppo")]
+//! fn ppo(ctx: &RunContext, config: Ppo) -> rle::Result<RunResult> {
+//!     let loss = train_step(ctx.algorithm_stream("policy"), config.lr);
+//!     Ok(RunResult::new().metric("loss", loss))
+//! }
+//!
+//! #[rle::timed("train")]
+//! fn train_step(seed: u64, lr: f64) -> f64 {
+//!     seed as f64 * lr
+//! }
+//!
+//! #[rle::main]
+//! fn main() -> SuiteConfig {
+//!     SuiteConfig::new("pursuit").num_runs(3).flag("run_ppo", true)
+//! }
+//! ```
+//!
+//! Where to look:
+//!
+//! - What a trainer is given: [`RunContext`], with its [`Checkpoint`]s and its [`Progress`]. What it
+//!   hands back: [`RunResult`], with [`Episode`]s. What comes before it: [`macro@prepare`] and
+//!   [`PrepareContext`].
+//! - What is run: [`SuiteConfig`]. The program's command line can change all of it.
+//! - The same without attributes: [`AlgorithmSpec`], [`Suite`] and its [`SuiteReport`].
+//! - Tests of a trainer: [`RunContext::for_test`]. Analysis: [`load_records`] and [`RunRecord`].
+//!
+//! Times are in seconds and sizes in bytes, unless a name or a type says otherwise.
 #![forbid(unsafe_code)]
 
 mod algorithm;

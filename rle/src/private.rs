@@ -75,8 +75,6 @@ pub struct Program {
     pub version: &'static str,
     /// Whether a panic ends the whole program.
     pub panic_abort: bool,
-    /// Whether debug assertions are on.
-    pub debug_assertions: bool,
 }
 
 /// The whole generated program.

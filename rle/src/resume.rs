@@ -135,6 +135,9 @@ pub(crate) fn decide(
         let text = "reuse is turned off (--resume-completed-runs false)";
         return Decision::run(vec![Reason::plain(text)], true);
     }
+    if let Some(reason) = unidentified(request.provenance) {
+        return Decision::run(vec![reason], true);
+    }
     let (accepted, mut reasons): (Vec<Reason>, Vec<Reason>) =
         request_reasons(head, &request).into_iter().partition(|reason| is_accepted(reason, policy));
     if reasons.is_empty() {
@@ -145,6 +148,22 @@ pub(crate) fn decide(
     }
     reasons.splice(0..0, accepted);
     Decision::run(reasons, true)
+}
+
+/// A program of which nothing could be hashed may be any program, whatever is accepted.
+fn unidentified(provenance: &Provenance) -> Option<Reason> {
+    let source = provenance.source.as_ref()?;
+    let executable = provenance.executable.as_ref();
+    if source.tree_sha256.is_some() || executable.is_some_and(|found| found.sha256.is_some()) {
+        return None;
+    }
+    let because = |reason: Option<&String>| reason.map_or("unknown", String::as_str).to_owned();
+    Some(Reason::plain(format!(
+        "the program cannot be told from another: neither its sources ({}) nor its executable ({}) \
+         could be hashed; --provenance-mode supplied leaves that to you",
+        because(source.reason.as_ref()),
+        because(executable.and_then(|found| found.reason.as_ref()))
+    )))
 }
 
 /// Whether the caller named the field that differs, or a table that holds it.

@@ -82,17 +82,18 @@ impl Stop {
 
     /// Requests a stop and leaves it at that.
     pub(crate) fn ask(&self) {
-        self.0.requested.store(true, Ordering::Relaxed);
+        self.0.requested.store(true, Ordering::SeqCst);
     }
 
     /// Requests a stop; a run whose algorithm never asked ends with the process.
     pub(crate) fn request(&self, why: &str) {
-        if !self.0.requested.swap(true, Ordering::Relaxed) {
+        if !self.0.requested.swap(true, Ordering::SeqCst) {
             tracing::warn!(
                 "stopping: {why}; slots that were not begun are left for the next start"
             );
         }
-        if !self.0.polled.load(Ordering::Relaxed) {
+        // In one order with `begin_run`: either sees what the other did.
+        if !self.0.polled.load(Ordering::SeqCst) {
             self.end_running("its algorithm does not ask should_stop()");
         }
     }
@@ -115,12 +116,12 @@ impl Stop {
 
     /// From here to [`finish_run`](Self::finish_run) a run is under way.
     pub(crate) fn begin_run(&self, running: Running, timeout: Option<Duration>) {
-        self.0.polled.store(false, Ordering::Relaxed);
-        let deadline = timeout.map(|timeout| (self.0.base.elapsed() + timeout).as_nanos());
-        let deadline = deadline.and_then(|deadline| u64::try_from(deadline).ok());
+        self.0.polled.store(false, Ordering::SeqCst);
+        let deadline = timeout.and_then(|timeout| self.0.base.elapsed().checked_add(timeout));
+        let deadline = deadline.and_then(|deadline| u64::try_from(deadline.as_nanos()).ok());
         self.0.run_deadline.store(deadline.unwrap_or(u64::MAX), Ordering::Relaxed);
         *lock(&self.0.running) = Some(running);
-        if self.is_requested() {
+        if self.0.requested.load(Ordering::SeqCst) {
             // The request came before the run could be seen.
             self.end_running("a stop was requested before it began");
         }
@@ -262,4 +263,96 @@ fn activity(begins: bool) {
     };
     let active = if begins { before + 1 } else { before.saturating_sub(1) };
     idle().store(active == 0, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::sample;
+
+    fn begun(timeout: Option<Duration>) -> Stop {
+        let stop = Stop::default();
+        begin(&stop, timeout);
+        stop
+    }
+
+    fn begin(stop: &Stop, timeout: Option<Duration>) {
+        let running = Running {
+            head: sample::complete(),
+            path: PathBuf::new(),
+            began: Instant::now(),
+            interrupt: |_, _, _| panic!("nothing is to be interrupted"),
+        };
+        stop.begin_run(running, timeout);
+    }
+
+    #[test]
+    fn a_request_is_seen_by_an_algorithm_that_asks() {
+        let stop = begun(None);
+        assert!(!stop.poll() && !stop.is_requested());
+        stop.request("the test asks for it");
+        assert!(stop.poll() && stop.is_requested());
+    }
+
+    #[test]
+    fn asking_alone_ends_nothing() {
+        let stop = begun(None);
+        stop.ask();
+        assert!(stop.poll());
+        stop.finish_run();
+        assert!(stop.is_requested());
+    }
+
+    #[test]
+    fn a_request_between_two_runs_ends_nothing() {
+        let stop = begun(None);
+        stop.finish_run();
+        stop.request("the test asks for it");
+        assert!(stop.is_requested());
+    }
+
+    #[test]
+    fn a_deadline_is_of_its_own_run_and_no_request() {
+        let stop = begun(Some(Duration::ZERO));
+        while !stop.poll() {
+            thread::yield_now();
+        }
+        assert!(stop.run_is_over() && !stop.is_requested());
+        stop.finish_run();
+        assert!(!stop.run_is_over() && !stop.poll());
+        begin(&stop, Some(Duration::from_hours(1)));
+        assert!(!stop.poll());
+    }
+
+    #[test]
+    fn a_limit_beyond_all_time_is_none() {
+        let stop = begun(Some(Duration::MAX));
+        assert!(!stop.poll() && !stop.run_is_over());
+    }
+
+    #[test]
+    fn the_time_of_stop_after_requests_a_stop() {
+        let stop = begun(None);
+        let _ = stop.poll();
+        let listener = Listener::begin(&stop, Some(Duration::ZERO), || {});
+        while !stop.is_requested() {
+            thread::yield_now();
+        }
+        drop(listener);
+    }
+
+    #[test]
+    fn a_listener_that_ends_before_its_time_requests_nothing() {
+        let stop = begun(None);
+        drop(Listener::begin(&stop, Some(Duration::MAX), || {}));
+        assert!(!stop.is_requested());
+    }
+
+    #[test]
+    fn masks_are_read_from_the_systems_own_text() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t0000000180004002\n";
+        assert_eq!(mask(status, "SigIgn:"), 0x1000);
+        assert_eq!(mask(status, "SigCgt:"), 0x1_8000_4002);
+        assert_eq!(mask(status, "SigBlk:"), 0);
+    }
 }

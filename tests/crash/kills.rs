@@ -1,44 +1,16 @@
 //! A suite that is killed again and again.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, entries};
+use crate::random::{self, Random};
 use crate::steps::{Bench, Ended, Start};
 
 const KILLS: usize = 200;
 const WORKERS: usize = 2;
-
-/// Random numbers that a seed gives again.
-struct Random(u64);
-
-impl Random {
-    /// `SplitMix64`.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn one_in(&mut self, bound: u64) -> bool {
-        self.below(bound) == 0
-    }
-
-    fn duration(&mut self, longest: Duration) -> Duration {
-        let nanos = u64::try_from(longest.as_nanos()).unwrap();
-        Duration::from_nanos(self.below(nanos.max(1)))
-    }
-}
 
 /// Where kills fell.
 #[derive(Debug, Default)]
@@ -46,6 +18,7 @@ struct Tally {
     kills: usize,
     before_any_slot: usize,
     inside_a_slot: usize,
+    before_a_move_is_decided: usize,
     during_a_move: usize,
     ends: usize,
 }
@@ -60,10 +33,16 @@ fn start(bench: &Bench, scale: u64) -> Start {
 
 /// Kills at a moment between start and end, or as soon as a file of some kind shows.
 fn kill_at_random(start: Start, random: &mut Random, usual: Duration, export: &Path) -> Ended {
+    let superseded = export.join("runs/_superseded");
     let soon = Duration::from_millis(4);
     match random.below(8) {
-        0 => await_entry(&export.join("runs/_superseded"), ".partial", 2 * usual),
-        1 => await_entry(&export.join("runs"), ".rle-tmp", random.duration(usual)),
+        0 => await_entry(&superseded, usual, |path| ends_with(path, ".partial")),
+        1 => await_entry(&superseded, usual, |path| {
+            !ends_with(path, ".partial") && path.join("journal.json").exists()
+        }),
+        2 => await_entry(&export.join("runs"), random.duration(usual), |path| {
+            ends_with(path, ".rle-tmp")
+        }),
         _ => thread::sleep(random.duration(usual + soon)),
     }
     if random.one_in(2) {
@@ -72,15 +51,18 @@ fn kill_at_random(start: Start, random: &mut Random, usual: Duration, export: &P
     start.kill()
 }
 
-fn await_entry(directory: &Path, suffix: &str, patience: Duration) {
+fn await_entry(directory: &Path, patience: Duration, is_it: impl Fn(&Path) -> bool) {
     let begun = Instant::now();
     while begun.elapsed() < patience {
-        let mut names = fs::read_dir(directory).into_iter().flatten().flatten();
-        if names.any(|entry| entry.file_name().to_string_lossy().ends_with(suffix)) {
+        if entries(directory).iter().any(|path| is_it(path)) {
             return;
         }
         thread::yield_now();
     }
+}
+
+fn ends_with(path: &Path, suffix: &str) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(suffix.as_bytes())
 }
 
 /// Kills one suite after another until there were enough, with a check after each.
@@ -92,7 +74,8 @@ fn kill_suites(
 ) -> Tally {
     let mut tally = Tally::default();
     while tally.kills < quota {
-        let bench = Bench::new();
+        // On a disk, moves take long enough to be hit; in memory, everything else is faster.
+        let bench = if random.one_in(2) { Bench::new() } else { Bench::in_memory() };
         let mut ledger = Ledger::new(bench.export());
         // Back and forth, so that each change moves complete records aside.
         for turn in 0..4 {
@@ -121,7 +104,7 @@ fn kill_suites(
                     break;
                 }
                 assert!(begun.is_subset(&missing), "{begun:?} of {missing:?}");
-                tally.count(&ended, ledger.is_moving());
+                tally.count(&ended, ledger.moves());
             }
         }
     }
@@ -129,11 +112,12 @@ fn kill_suites(
 }
 
 impl Tally {
-    fn count(&mut self, killed: &Ended, is_moving: bool) {
+    fn count(&mut self, killed: &Ended, (is_copying, is_moving): (bool, bool)) {
         self.kills += 1;
         let last = killed.journal.last();
         self.before_any_slot += usize::from(last.is_none());
         self.inside_a_slot += usize::from(last.is_some_and(|line| line.what == "begin"));
+        self.before_a_move_is_decided += usize::from(is_copying);
         self.during_a_move += usize::from(is_moving);
     }
 
@@ -142,6 +126,8 @@ impl Tally {
             kills: self.kills + other.kills,
             before_any_slot: self.before_any_slot + other.before_any_slot,
             inside_a_slot: self.inside_a_slot + other.inside_a_slot,
+            before_a_move_is_decided: self.before_a_move_is_decided
+                + other.before_a_move_is_decided,
             during_a_move: self.during_a_move + other.during_a_move,
             ends: self.ends + other.ends,
         }
@@ -150,14 +136,7 @@ impl Tally {
 
 #[test]
 fn a_suite_killed_at_random_moments_loses_nothing_and_goes_on_with_exactly_what_is_missing() {
-    let seed = env::var("RLE_CRASH_SEED").map_or_else(
-        |_| {
-            u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros())
-                .unwrap()
-        },
-        |seed| seed.parse().unwrap(),
-    );
-    println!("to draw the same moments again: RLE_CRASH_SEED={seed}");
+    let seed = random::seed();
     let references = [Bench::new(), Bench::new()];
     let begun = Instant::now();
     for (bench, scale) in references.iter().zip([1, 2]) {
@@ -169,7 +148,7 @@ fn a_suite_killed_at_random_moments_loses_nothing_and_goes_on_with_exactly_what_
     let exports = [references[0].export(), references[1].export()];
     let tally = thread::scope(|scope| {
         let work = |worker: u64| {
-            let random = Random(seed.wrapping_add(worker));
+            let random = Random::new(seed, worker);
             scope.spawn(|| kill_suites(random, KILLS / WORKERS, &exports, usual))
         };
         let workers: Vec<_> = (0..WORKERS as u64).map(work).collect();
@@ -179,4 +158,5 @@ fn a_suite_killed_at_random_moments_loses_nothing_and_goes_on_with_exactly_what_
     println!("{tally:?}, a usual start takes {usual:?}");
     assert!(tally.kills >= KILLS && tally.ends > 0);
     assert!(tally.before_any_slot > 0 && tally.inside_a_slot > 0 && tally.during_a_move > 0);
+    assert!(tally.before_a_move_is_decided > 0);
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+const SUPERSEDED: &str = "_superseded";
+const ARCHIVED: &str = "_archived_complete_runs";
+
 /// A record among others of its slot: the slot's stem and when its run began.
 type Key = (String, String);
 
@@ -23,9 +26,12 @@ struct Seen {
 /// What stands on disk at one moment.
 struct Moment {
     records: BTreeMap<String, Value>,
-    /// Directories of the records that were moved aside, and of those that are being moved.
+    /// Directories of records that were moved aside or archived.
     aside: Vec<PathBuf>,
-    partial: BTreeMap<String, PathBuf>,
+    /// Those whose move is decided and not done, by the stems of what moves.
+    moving: BTreeMap<String, PathBuf>,
+    /// Those that hold nothing but copies.
+    partial: Vec<PathBuf>,
     leftovers: BTreeSet<PathBuf>,
 }
 
@@ -54,7 +60,13 @@ impl Ledger {
         }
         let mut aside: BTreeMap<Key, Vec<&PathBuf>> = BTreeMap::new();
         for directory in &now.aside {
-            for (stem, record) in records_in(directory) {
+            let records = records_in(directory);
+            if directory.parent().is_some_and(|folder| folder.ends_with(ARCHIVED)) {
+                let runs: Vec<&Value> =
+                    records.iter().map(|(_, record)| &record["run_idx"]).collect();
+                assert_eq!(runs, [0, 1], "{} is no whole set", directory.display());
+            }
+            for (stem, record) in records {
                 aside.entry(key(&stem, &record)).or_default().push(directory);
             }
         }
@@ -67,23 +79,29 @@ impl Ledger {
     fn check_record(&self, key: &Key, seen: &Seen, now: &Moment, aside: &[&PathBuf]) {
         let stem = &key.0;
         let in_place = now.records.get(stem).is_some_and(|record| self::key(stem, record) == *key);
-        let partial = now.partial.get(stem);
-        let in_partial = partial.is_some_and(|directory| {
+        let moving = now.moving.get(stem).filter(|directory| {
             records_in(directory).iter().any(|(stem, record)| self::key(stem, record) == *key)
         });
-        assert!(in_place || in_partial || !aside.is_empty(), "{key:?} is lost");
-        assert!(aside.len() + usize::from(in_place || in_partial) == 1, "{key:?} is there twice");
-        let place = if let [directory] = aside { Some(*directory) } else { partial };
+        let is_live = in_place || moving.is_some();
+        assert!(is_live || !aside.is_empty(), "{key:?} is lost");
+        assert!(aside.len() + usize::from(is_live) == 1, "{key:?} is there twice");
+        let place = if let [directory] = aside { Some(*directory) } else { moving };
         for (label, path) in outputs(&self.export, stem) {
             let text = format!("{} {label} at scale {}\n", stem.replace('_', "-"), seen.scale);
-            let at_home = in_place && holds(&path, &text);
+            let at_home = is_live && holds(&path, &text);
             let moved = place.is_some_and(|directory| found_below(directory, &text));
             assert!(at_home || moved, "output {label} of {key:?} is lost");
             assert!(!(at_home && moved) || label == "outside", "{label} of {key:?} is there twice");
         }
+        if let Some(directory) = place {
+            assert_eq!(times_of(&directory.join("timings.json"), stem), 1, "{key:?}");
+        } else {
+            let slug = stem.split('_').next().unwrap();
+            assert_eq!(times_of(&self.export.join(slug).join("timings.json"), stem), 1, "{key:?}");
+        }
         if let [directory] = aside {
-            let (_, record) = records_in(directory).pop().unwrap();
-            for tracked in record["artifact_paths"].as_object().unwrap().values() {
+            let record = records_in(directory).into_iter().find(|(other, _)| other == stem);
+            for tracked in record.unwrap().1["artifact_paths"].as_object().unwrap().values() {
                 let path = self.export.join(tracked["path"].as_str().unwrap());
                 assert!(path.starts_with(directory) && path.exists(), "{}", path.display());
             }
@@ -104,7 +122,8 @@ impl Ledger {
             })
         };
         let stems = ["alpha_0", "beta_0", "gamma_0", "alpha_1", "beta_1", "gamma_1"];
-        let missing = stems.into_iter().filter(|stem| !is_whole(stem));
+        let missing =
+            stems.into_iter().filter(|stem| !is_whole(stem) || now.moving.contains_key(*stem));
         missing.map(|stem| stem.replace('_', "-")).collect()
     }
 
@@ -113,9 +132,7 @@ impl Ledger {
         let now = Moment::of(&self.export);
         assert!(self.missing(scale).is_empty());
         self.check_leftovers(&now.leftovers, begun);
-        let left =
-            now.partial.keys().filter(|stem| begun.contains(&stem.replace('_', "-").as_str()));
-        assert_eq!(left.count(), 0, "a move is left half done: {:?}", now.partial);
+        self.check_settled();
         let unbroken = Moment::of(reference).records;
         for (stem, record) in &now.records {
             for field in ["metrics", "episode_history", "artifact_paths", "summary", "request"] {
@@ -130,6 +147,15 @@ impl Ledger {
                 assert_eq!(plain(record), plain(&unbroken[stem]), "{field} of {stem}");
             }
         }
+    }
+
+    /// Checks that nothing is left of a move that was cut short.
+    pub(crate) fn check_settled(&self) {
+        let now = Moment::of(&self.export);
+        assert!(now.moving.is_empty(), "a move is left half done: {:?}", now.moving);
+        assert!(now.partial.is_empty(), "copies are left: {:?}", now.partial);
+        let locks = now.leftovers.iter().filter(|path| name_of(path) == "transfer.lock");
+        assert_eq!(locks.count(), 0, "{:?}", now.leftovers);
     }
 
     /// A start sweeps `runs`, and each directory that its own steps write into.
@@ -149,9 +175,10 @@ impl Ledger {
         }
     }
 
-    /// Whether a move was caught half done.
-    pub(crate) fn is_moving(&self) -> bool {
-        !Moment::of(&self.export).partial.is_empty()
+    /// Whether a move was caught half done: before it was decided, or after.
+    pub(crate) fn moves(&self) -> (bool, bool) {
+        let now = Moment::of(&self.export);
+        (!now.partial.is_empty(), !now.moving.is_empty())
     }
 }
 
@@ -161,24 +188,28 @@ impl Moment {
         let mut moment = Self {
             records: records_in(&runs).into_iter().collect(),
             aside: Vec::new(),
-            partial: BTreeMap::new(),
+            moving: BTreeMap::new(),
+            partial: Vec::new(),
             leftovers: BTreeSet::new(),
         };
-        for path in entries(&runs.join("_superseded")) {
-            let name = name_of(&path);
-            match name.strip_suffix(".partial") {
-                Some(name) => {
-                    let stem = name.split('_').take(2).collect::<Vec<_>>().join("_");
-                    assert!(moment.partial.insert(stem, path).is_none(), "two moves at once");
+        for path in [SUPERSEDED, ARCHIVED].iter().flat_map(|folder| entries(&runs.join(folder))) {
+            if path.extension().is_some_and(|extension| extension == "partial") {
+                moment.partial.push(path);
+            } else if path.join("journal.json").exists() {
+                for (stem, _) in records_in(&path) {
+                    let other = moment.moving.insert(stem, path.clone());
+                    assert!(other.is_none(), "two moves at once: {other:?} {}", path.display());
                 }
-                None => moment.aside.push(path),
+            } else {
+                moment.aside.push(path);
             }
         }
         for path in files_below(export) {
             let name = name_of(&path);
             // What a move leaves is that move's, and checked with it.
-            let is_moving = moment.partial.values().any(|partial| path.starts_with(partial));
-            if !is_moving && (name.starts_with('.') || name.contains("copying")) {
+            let mut moves = moment.partial.iter().chain(moment.moving.values());
+            let is_left = name.starts_with('.') || name == "transfer.lock";
+            if is_left && !moves.any(|directory| path.starts_with(directory)) {
                 moment.leftovers.insert(path);
             }
         }
@@ -209,19 +240,33 @@ fn outputs(export: &Path, stem: &str) -> Vec<(&'static str, PathBuf)> {
     outputs
 }
 
-/// The records directly in a directory: each file that ends in `.json` has to be one.
+/// The records directly in a directory, by name: each file that ends in `.json` has to be one,
+/// but for those that a move puts beside them.
 fn records_in(directory: &Path) -> Vec<(String, Value)> {
+    let beside = ["origin", "journal", "timings", "timings_hardware"];
     let mut records = Vec::new();
     for path in entries(directory) {
-        if let Some(stem) = name_of(&path).strip_suffix(".json") {
-            let record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-            let slug = record["algorithm"]["slug"].as_str().unwrap();
-            assert_eq!(stem, format!("{slug}_{}", record["run_idx"]));
-            assert!(record["metrics"].is_object() && record["episode_history"].is_array());
-            records.push((stem.to_owned(), record));
-        }
+        let name = name_of(&path);
+        let Some(stem) = name.strip_suffix(".json").filter(|stem| !beside.contains(stem)) else {
+            continue;
+        };
+        let record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let slug = record["algorithm"]["slug"].as_str().unwrap();
+        assert_eq!(stem, format!("{slug}_{}", record["run_idx"]));
+        assert!(record["metrics"].is_object() && record["episode_history"].is_array());
+        records.push((stem.to_owned(), record));
     }
+    records.sort_by(|(one, _), (other, _)| one.cmp(other));
     records
+}
+
+/// How many times of the run of a slot a timings file holds.
+fn times_of(timings: &Path, stem: &str) -> usize {
+    let (slug, run) = stem.split_once('_').unwrap();
+    let Ok(bytes) = fs::read(timings) else { return 0 };
+    let stages: Value = serde_json::from_slice(&bytes).unwrap();
+    let runs = stages[format!("{slug}_run")]["runs"].as_array().map_or(&[][..], Vec::as_slice);
+    runs.iter().filter(|entry| entry["run_idx"].to_string() == run).count()
 }
 
 fn assert_json_is_whole(export: &Path) {
@@ -242,7 +287,7 @@ fn found_below(directory: &Path, text: &str) -> bool {
     files_below(directory).iter().any(|path| holds(path, text))
 }
 
-fn files_below(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut pending = vec![directory.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -253,9 +298,10 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    // One that is gone by now is none.
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
 fn name_of(path: &Path) -> String {

@@ -28,7 +28,15 @@ pub(crate) struct Start {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let root = TempDir::new().unwrap();
+        Self::at(TempDir::new().unwrap())
+    }
+
+    /// In memory where that is possible: a kill loses nothing that was written, synced or not.
+    pub(crate) fn in_memory() -> Self {
+        Self::at(memory_dir())
+    }
+
+    fn at(root: TempDir) -> Self {
         for directory in ["source", "gates", "outside", "starts"] {
             fs::create_dir(root.path().join(directory)).unwrap();
         }
@@ -176,6 +184,10 @@ impl Ended {
     pub(crate) fn assert_status(&self, status: i32) {
         assert_eq!(self.status, Some(status), "{}", self.said);
     }
+}
+
+pub(crate) fn memory_dir() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| TempDir::new()).unwrap()
 }
 
 fn read_journal(path: &Path) -> Vec<Line> {

@@ -7,15 +7,22 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::gather::{ORIGIN, Origin};
-use super::transfer::{Step, carry_out, relative};
+use super::gather::{self, ORIGIN, Origin};
+use super::transfer::{JOURNAL, Step, carry_out, relative, remove_finished};
 use super::{archived_dir, superseded_dir};
 use crate::Error;
 use crate::artifact;
 use crate::record;
 use crate::storage::failpoint;
 use crate::suggest;
+use crate::timings;
 use crate::value::Value;
+
+/// Files of an entry that are no records.
+const OTHER_FILES: [&str; 4] = [ORIGIN, JOURNAL, timings::TIMINGS_FILE, timings::HARDWARE_FILE];
+
+/// Where records are written anew before they are moved back.
+const RESTORED: &str = "restored";
 
 /// One directory of either folder.
 #[derive(Clone, Debug, Serialize)]
@@ -48,7 +55,7 @@ pub(crate) fn list(export_dir: &Path) -> Result<Vec<Entry>, Error> {
         for path in directories(&folder)? {
             found.push(entry(kind, path)?);
         }
-        found.sort_by(|a, b| (stamp(&a.name), &a.name).cmp(&(stamp(&b.name), &b.name)));
+        found.sort_by(|a, b| (age(&a.name), &a.name).cmp(&(age(&b.name), &b.name)));
         entries.extend(found);
     }
     Ok(entries)
@@ -73,15 +80,28 @@ fn directories(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut slots = Vec::new();
-    for record in records(&path)? {
-        if let Some(head) = record::read_head(&record) {
-            slots.push(format!("{}:{}", head.algorithm.slug, head.run_idx));
-        }
+    let mut slots = origin(&path).map_or(Vec::new(), |origin| origin.slots);
+    if slots.is_empty() {
+        let heads = records(&path)?.into_iter().filter_map(|record| record::read_head(&record));
+        slots = heads.map(|head| format!("{}:{}", head.algorithm.slug, head.run_idx)).collect();
     }
     let at = name.len() - stamp(&name).len();
     let group = format!("{kind} {}", name[..at].trim_end_matches('_'));
     Ok(Entry { kind, slots, bytes: size(&path)?, group, name, path })
+}
+
+fn origin(directory: &Path) -> Result<Origin, Error> {
+    let path = directory.join(ORIGIN);
+    let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    Value::parse_json(&bytes)
+        .and_then(|value| value.to())
+        .map_err(|error| Error::file(&path, format!("is not readable: {error}")))
+}
+
+/// When an entry was made, and which of that second it is.
+fn age(name: &str) -> (&str, u64) {
+    let (second, suffix) = stamp(name).split_once('_').unwrap_or((stamp(name), "0"));
+    (second, suffix.parse().unwrap_or(u64::MAX))
 }
 
 /// The part of a name from its time stamp on: it sorts by time.
@@ -104,10 +124,8 @@ fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     for entry in fs::read_dir(directory).map_err(list)? {
         let path = entry.map_err(list)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_record = name.ends_with(".json")
-            && name != ORIGIN
-            && !name.starts_with("timings")
-            && !name.starts_with('.');
+        let is_record =
+            name.ends_with(".json") && !OTHER_FILES.contains(&&*name) && !name.starts_with('.');
         if is_record && path.is_file() {
             paths.push(path);
         }
@@ -146,29 +164,40 @@ pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
 /// # Errors
 /// When anything stands where it would go, naming it: nothing is moved then.
 pub(crate) fn restore(export_dir: &Path, entry: &Entry) -> Result<(), Error> {
-    let path = entry.path.join(ORIGIN);
-    let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-    let origin: Origin = Value::parse_json(&bytes)
-        .and_then(|value| value.to())
-        .map_err(|error| Error::file(&path, format!("is not readable: {error}")))?;
+    let origin = origin(&entry.path)?;
     refuse_live(export_dir, entry, &origin)?;
+    let steps = match steps_back(export_dir, entry, &origin) {
+        Ok(steps) => steps,
+        Err(error) => {
+            if failpoint().is_ok() {
+                // It holds copies only, and the next restore writes them again.
+                let _ = fs::remove_dir_all(entry.path.join(RESTORED));
+            }
+            return Err(error);
+        }
+    };
+    carry_out(export_dir, &entry.path, steps)
+}
+
+fn steps_back(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
-    for moved in &origin.moved {
+    // Backwards: what lay inside something else goes back when that is there.
+    for moved in origin.moved.iter().rev() {
         let from = relative(export_dir, &entry.path.join(&moved.to));
         steps.push(Step::Move { from, to: moved.from.clone() });
     }
     for record in records(&entry.path)? {
-        steps.push(restored_record(export_dir, entry, &origin, &record)?);
+        steps.push(restored_record(export_dir, entry, origin, &record)?);
     }
-    if entry.path.join("timings.json").exists() {
+    if entry.path.join(timings::TIMINGS_FILE).exists() {
         let slug = entry.slots.first().and_then(|slot| slot.rsplit_once(':'));
         if let Some((slug, _)) = slug {
-            let (slug, from) = (slug.to_owned(), "timings.json".to_owned());
+            let (slug, from) = (slug.to_owned(), timings::TIMINGS_FILE.to_owned());
             steps.push(Step::RestoreTimings { slug, from });
         }
     }
-    steps.push(Step::Remove { path: relative(export_dir, &entry.path) });
-    carry_out(export_dir, &entry.path, steps)
+    steps.push(Step::Discard);
+    Ok(steps)
 }
 
 fn refuse_live(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<(), Error> {
@@ -181,15 +210,41 @@ fn refuse_live(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<(), 
     let live = targets.iter().find(|path| {
         if path.is_dir() { !artifact::is_empty_dir(path) } else { path.symlink_metadata().is_ok() }
     });
-    match live {
-        None => Ok(()),
-        Some(path) => Err(Error::usage(format!(
+    if let Some(path) = live {
+        return Err(Error::usage(format!(
             "archive `{}` is not restored: {} is in use; move it aside first, for instance by \
              running with --rerun, or restore into an empty --export-dir",
             entry.name,
             path.display()
+        )));
+    }
+    match changed_outside(entry, origin)? {
+        None => Ok(()),
+        Some(path) => Err(Error::usage(format!(
+            "archive `{}` is not restored: {path} holds something else now; move it away first, \
+             so that the archived copy can take its place",
+            entry.name
         ))),
     }
+}
+
+/// An output outside the export directory that is there, but not as the record has it.
+fn changed_outside(entry: &Entry, origin: &Origin) -> Result<Option<String>, Error> {
+    for record in records(&entry.path)? {
+        let Some(head) = record::read_head(&record) else { continue };
+        let name = record.file_name().unwrap_or_default().to_string_lossy();
+        for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
+            let outside = Path::new(&tracked.path);
+            let Some(known) = head.artifact_paths.get(&tracked.label) else { continue };
+            if outside.is_absolute()
+                && outside.symlink_metadata().is_ok()
+                && artifact::hash_path(outside).map_or(true, |found| found.sha256 != known.sha256)
+            {
+                return Ok(Some(tracked.path.clone()));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Writes the record as it was, and the step that puts it in place.
@@ -208,13 +263,17 @@ fn restored_record(
     for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
         let Some(place) = whole.head.artifact_paths.get_mut(&tracked.label) else { continue };
         let outside = Path::new(&tracked.path);
-        if outside.is_absolute() && outside.symlink_metadata().is_err() {
-            let copy = artifact::resolve_stored(export_dir, &place.path);
-            artifact::copy_tree(&copy, outside)?;
+        let archived = artifact::resolve_stored(export_dir, &place.path);
+        // An output that was missing when it was archived is missing still.
+        let is_lost = archived.symlink_metadata().is_ok() && outside.symlink_metadata().is_err();
+        if outside.is_absolute() && is_lost {
+            failpoint()?;
+            gather::copy(&archived, outside)?;
         }
         place.path.clone_from(&tracked.path);
     }
-    let restored = entry.path.join("restored");
+    failpoint()?;
+    let restored = entry.path.join(RESTORED);
     fs::create_dir_all(&restored)
         .map_err(|error| Error::io("create the directory", &restored, error))?;
     let copy = restored.join(&name);
@@ -239,13 +298,10 @@ pub(crate) fn to_prune(export_dir: &Path, keep: usize) -> Result<Vec<Entry>, Err
     Ok(old.collect())
 }
 
-/// Removes an entry, its record first, so that a half-removed one is never taken for whole.
+/// Removes an entry; a half-removed one is never taken for whole.
 ///
 /// # Errors
 /// When the system refuses.
 pub(crate) fn prune(entry: &Entry) -> Result<(), Error> {
-    for record in records(&entry.path)? {
-        fs::remove_file(&record).map_err(|error| Error::io("remove", &record, error))?;
-    }
-    fs::remove_dir_all(&entry.path).map_err(|error| Error::io("remove", &entry.path, error))
+    remove_finished(&entry.path)
 }

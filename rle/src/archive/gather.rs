@@ -28,6 +28,9 @@ pub(super) struct Gathered {
 pub(super) struct Origin {
     /// Format of this file.
     pub(super) schema_version: u32,
+    /// `ippo:1`: whose they were, whether or not they have a record.
+    #[serde(default)]
+    pub(super) slots: Vec<String>,
     /// Moved directories and files: from relative to the export directory, to relative to this
     /// one.
     pub(super) moved: Vec<Moved>,
@@ -53,6 +56,7 @@ pub(super) struct Tracked {
 impl Gathered {
     pub(super) fn extend(&mut self, other: Self) {
         self.steps.extend(other.steps);
+        self.origin.slots.extend(other.origin.slots);
         self.origin.moved.extend(other.origin.moved);
         self.origin.tracked.extend(other.origin.tracked);
     }
@@ -77,6 +81,7 @@ pub(super) fn slot(
     below: &str,
 ) -> Result<Gathered, Error> {
     let mut gathered = Gathered::default();
+    gathered.origin.slots.push(slot.to_string());
     let within = |name: &str| {
         if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") }
     };
@@ -148,22 +153,21 @@ fn outputs(
                 .ok()
                 .map(|rest| to.components().chain(rest.components()).collect())
         });
-        let place: PathBuf = match inside {
-            Some(place) => place,
-            None => {
-                // Labels may hold anything, so these are numbered.
-                let name = within(&format!("output_{}", roots.len()));
-                if old.symlink_metadata().is_ok() {
-                    failpoint()?;
-                    if Path::new(&stored).is_absolute() {
-                        copy(&old, &transfer.directory().join(&name))?;
-                    } else {
-                        gathered.move_to(transfer, stored.clone(), name.clone());
-                    }
+        let place: PathBuf = if let Some(place) = inside {
+            place
+        } else {
+            // Labels may hold anything, so these are numbered.
+            let name = within(&format!("output_{}", roots.len()));
+            if old.symlink_metadata().is_ok() {
+                failpoint()?;
+                if Path::new(&stored).is_absolute() {
+                    copy(&old, &transfer.directory().join(&name))?;
+                } else {
+                    gathered.move_to(transfer, stored.clone(), name.clone());
                 }
-                roots.push((old, PathBuf::from(&name)));
-                PathBuf::from(name)
             }
+            roots.push((old, PathBuf::from(&name)));
+            PathBuf::from(name)
         };
         tracked.path = relative(export_dir, &transfer.destination().join(place));
         let (record, label) = (record.to_owned(), label.clone());
@@ -172,7 +176,8 @@ fn outputs(
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+/// Copies to a place whose parents are made.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)
             .map_err(|error| Error::io("create the directory", parent, error))?;

@@ -21,6 +21,7 @@ use crate::artifact;
 use crate::checkpoint;
 use crate::record;
 use crate::slot::{SlotId, Slug};
+use crate::storage::failpoint;
 use crate::timings;
 
 #[cfg(feature = "cli")]
@@ -42,13 +43,15 @@ pub(crate) fn timestamp(now: SystemTime) -> String {
     humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "")
 }
 
-/// Finishes or undoes what killed processes left half done: every start calls it.
+/// Finishes or undoes what killed processes left half done, and says whether there was anything:
+/// every start calls it.
 ///
 /// # Errors
 /// When the system refuses, or another process is at it for minutes.
-pub(crate) fn recover(export_dir: &Path) -> Result<(), Error> {
-    transfer::recover(export_dir, &superseded_dir(export_dir), "")?;
-    transfer::recover(export_dir, &archived_dir(export_dir), "")
+pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
+    let superseded = transfer::recover(export_dir, &superseded_dir(export_dir), "")?;
+    let archived = transfer::recover(export_dir, &archived_dir(export_dir), "")?;
+    Ok(superseded || archived)
 }
 
 /// The same for what one algorithm's slots may wait for.
@@ -58,7 +61,8 @@ pub(crate) fn recover(export_dir: &Path) -> Result<(), Error> {
 pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> {
     let prefix = format!("{slug}_");
     transfer::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
-    transfer::recover(export_dir, &archived_dir(export_dir), &prefix)
+    transfer::recover(export_dir, &archived_dir(export_dir), &prefix)?;
+    Ok(())
 }
 
 /// Whether a slot has anything that a new run must not meet.
@@ -106,6 +110,7 @@ fn move_timings(
     slug: &Slug,
     run_indices: &[u32],
 ) -> Result<(), Error> {
+    failpoint()?;
     timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transfer.directory())?;
     gathered
         .steps

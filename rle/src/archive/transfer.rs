@@ -20,8 +20,8 @@ use crate::timings;
 use crate::value::Value;
 
 const PARTIAL: &str = ".partial";
-const JOURNAL: &str = "journal.json";
-const LOCK: &str = "transfer.lock";
+pub(super) const JOURNAL: &str = "journal.json";
+pub(super) const LOCK: &str = "transfer.lock";
 
 /// How long another process's transfer is waited for: renames, and at most a copy.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -34,6 +34,8 @@ pub(super) enum Step {
     Move { from: String, to: String },
     /// A file or a directory, relative to the export directory.
     Remove { path: String },
+    /// Throws this directory itself away, the last step of all.
+    Discard,
     /// Drops the runs' entries from an algorithm's live timings.
     DropTimings { slug: String, run_indices: Vec<u32> },
     /// Puts entries from a timings file in this directory back into the live one.
@@ -62,6 +64,7 @@ impl<'a> Transfer<'a> {
             .map_err(|error| Error::io("create the directory", parent, error))?;
         let mut suffix = 0_u32;
         loop {
+            failpoint()?;
             let name = if suffix == 0 { stem.to_owned() } else { format!("{stem}_{suffix}") };
             let done = parent.join(&name);
             let partial = parent.join(format!("{name}{PARTIAL}"));
@@ -77,6 +80,7 @@ impl<'a> Transfer<'a> {
                 }
                 Err(error) => return Err(Error::io("create the directory", &partial, error)),
             }
+            failpoint()?;
             // Another start's recovery may take the new, empty directory for a dead one.
             match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
                 Ok(Some(lock)) => return Ok(Self { export_dir, partial, done, lock }),
@@ -102,20 +106,29 @@ impl<'a> Transfer<'a> {
         relative(self.export_dir, &self.done.join(name))
     }
 
-    /// Commits, and carries out the steps.
+    /// Commits, and carries out the steps; before the commit an error leaves everything as it
+    /// was, after it recovery goes on.
     pub(super) fn commit(self, steps: Vec<Step>) -> Result<PathBuf, Error> {
-        failpoint()?;
         let journal = Journal { schema_version: 1, steps };
-        write_json_atomically(&self.partial.join(JOURNAL), &journal)?;
+        if let Err(error) = self.publish(&journal) {
+            self.abandon();
+            return Err(error);
+        }
         failpoint()?;
-        fs::rename(&self.partial, &self.done)
-            .map_err(|error| Error::io("rename", &self.partial, error))?;
         if let Some(parent) = self.done.parent() {
             sync_directory(parent)?;
         }
         finish(self.export_dir, &self.done, &journal)?;
         drop(self.lock);
         Ok(self.done)
+    }
+
+    fn publish(&self, journal: &Journal) -> Result<(), Error> {
+        failpoint()?;
+        write_json_atomically(&self.partial.join(JOURNAL), journal)?;
+        failpoint()?;
+        fs::rename(&self.partial, &self.done)
+            .map_err(|error| Error::io("rename", &self.partial, error))
     }
 
     /// Gives up: what was gathered is thrown away.
@@ -142,12 +155,37 @@ pub(super) fn carry_out(
     finish(export_dir, directory, &journal)
 }
 
+#[cfg(feature = "cli")]
+/// Throws a finished directory away, unless another process is at it.
+pub(super) fn remove_finished(directory: &Path) -> Result<(), Error> {
+    let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
+    discard(directory)
+}
+
+/// Under its unfinished name first, so that what a kill leaves of it is never taken for whole.
+fn discard(directory: &Path) -> Result<(), Error> {
+    let mut name = directory.file_name().unwrap_or_default().to_os_string();
+    name.push(PARTIAL);
+    let partial = directory.with_file_name(name);
+    if partial.symlink_metadata().is_ok() {
+        throw_away(&partial)?;
+    }
+    failpoint()?;
+    fs::rename(directory, &partial).map_err(|error| Error::io("rename", directory, error))?;
+    if let Some(parent) = directory.parent() {
+        sync_directory(parent)?;
+    }
+    failpoint()?;
+    fs::remove_dir_all(&partial).map_err(|error| Error::io("remove", &partial, error))
+}
+
 /// Finishes or throws away what dead processes left below `parent`, of entries whose name
-/// begins with `prefix`.
-pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<(), Error> {
+/// begins with `prefix`; says whether there was anything.
+pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<bool, Error> {
+    let mut any = false;
     let entries = match fs::read_dir(parent) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(any),
         Err(error) => return Err(Error::io("list", parent, error)),
     };
     for entry in entries {
@@ -159,18 +197,41 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
             throw_away(&directory)?;
         } else if directory.join(JOURNAL).symlink_metadata().is_ok() {
             go_on(export_dir, &directory)?;
+        } else if directory.join(LOCK).symlink_metadata().is_ok() {
+            drop_lock(&directory)?;
+        } else {
+            continue;
         }
+        any = true;
     }
-    Ok(())
+    Ok(any)
 }
 
 fn throw_away(partial: &Path) -> Result<(), Error> {
     match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
-        Ok(Some(_lock)) => fs::remove_dir_all(partial)
-            .map_err(|error| Error::io("clear the unfinished directory", partial, error)),
+        Ok(Some(_lock)) => {
+            failpoint()?;
+            match fs::remove_dir_all(partial) {
+                // A start that had just made it has taken it over.
+                Err(_) if FileLock::is_held(&partial.join(LOCK))? => Ok(()),
+                Err(error) => Err(Error::io("clear the unfinished directory", partial, error)),
+                Ok(()) => Ok(()),
+            }
+        }
         // It goes on: its process holds the slots' locks.
         Ok(None) => Ok(()),
         Err(_) if !partial.exists() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the lock of a transfer that was killed between its last two steps.
+fn drop_lock(directory: &Path) -> Result<(), Error> {
+    match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
+        Ok(Some(_lock)) if directory.join(JOURNAL).symlink_metadata().is_ok() => Ok(()),
+        Ok(Some(lock)) => clear_lock(directory, lock),
+        Ok(None) => Ok(()),
+        Err(_) if !directory.exists() => Ok(()),
         Err(error) => Err(error),
     }
 }
@@ -208,6 +269,7 @@ fn finish(export_dir: &Path, directory: &Path, journal: &Journal) -> Result<(), 
     failpoint()?;
     if directory.exists() {
         remove_file(&directory.join(JOURNAL))?;
+        failpoint()?;
         remove_file(&directory.join(LOCK))?;
         sync_directory(directory)?;
     }
@@ -224,6 +286,7 @@ fn apply(export_dir: &Path, directory: &Path, step: &Step) -> Result<(), Error> 
     match step {
         Step::Move { from, to } => rename(&export_dir.join(from), &export_dir.join(to)),
         Step::Remove { path } => remove(&export_dir.join(path)),
+        Step::Discard => discard(directory),
         Step::DropTimings { slug, run_indices } => {
             timings::drop_runs(&export_dir.join(slug), run_indices)
         }
@@ -242,10 +305,16 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
         fs::create_dir_all(parent)
             .map_err(|error| Error::io("create the directory", parent, error))?;
     }
+    failpoint()?;
     match fs::rename(from, to) {
         // A directory of the export tree may be a link to another disk.
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            artifact::copy_tree(from, to)?;
+            // A copy that is there is whole; of its source a kill may have left a part.
+            if !is_there(to) {
+                remove(to)?;
+                artifact::copy_tree(from, to)?;
+            }
+            failpoint()?;
             remove(from)?;
         }
         renamed => renamed.map_err(|error| Error::io("move", from, error))?,
@@ -254,6 +323,12 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
         sync_directory(parent)?;
     }
     Ok(())
+}
+
+/// Whether there is anything but an empty directory.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| !metadata.is_dir() || !artifact::is_empty_dir(path))
 }
 
 fn remove(path: &Path) -> Result<(), Error> {

@@ -159,6 +159,8 @@ impl Checkpoint {
             seconds_before,
             stop_at_save,
         } = setup;
+        let home = directory(&export_dir, &slot);
+        let store = Store::new(home, request_hash, slot, latest.as_ref().map(Latest::sequence));
         Self(Arc::new(State {
             enabled,
             attempt,
@@ -167,7 +169,7 @@ impl Checkpoint {
             stop_at_save,
             began: Instant::now(),
             timer: Mutex::new(None),
-            store: Mutex::new(Store::new(directory(&export_dir, &slot), request_hash, slot)),
+            store: Mutex::new(store),
         }))
     }
 

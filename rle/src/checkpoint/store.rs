@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::Error;
 use crate::digest::{hash_file, hex};
 use crate::slot::SlotId;
-use crate::storage::{sync_directory, write_json_atomically};
+use crate::storage::{sweep_leftovers, sync_directory, write_json_atomically};
 use crate::value::Value;
 
 use super::Latest;
@@ -20,7 +20,7 @@ pub(super) const MANIFEST: &str = "manifest.json";
 const GENERATION: &str = "generation_";
 
 /// How many generations stay: the newest, and one to fall back on.
-const KEPT_GENERATIONS: u64 = 2;
+const KEPT_GENERATIONS: usize = 2;
 
 /// Where a slot's checkpoints lie.
 pub(crate) fn directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
@@ -178,18 +178,27 @@ fn read(path: &Path) -> Result<Manifest, Unreadable> {
         .map_err(|error| broken(format!("is no whole manifest: {error}")))?;
     match value.get("schema_version").and_then(Value::as_u64) {
         Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Unreadable::Newer(version)),
-        Some(_) => value.to().map_err(|error| broken(format!("is no manifest: {error}"))),
+        Some(_) => {
+            let mut manifest: Manifest =
+                value.to().map_err(|error| broken(format!("is no manifest: {error}")))?;
+            manifest.metadata.restore_non_finite();
+            Ok(manifest)
+        }
         None => Err(broken("is no manifest: it has no schema_version".to_owned())),
     }
 }
 
 /// Whether every payload is what was saved.
 fn verify(home: &Path, manifest: &Manifest) -> Result<(), String> {
+    let generation = generation_name(manifest.sequence);
     for payload in &manifest.payloads {
         let relative = Path::new(&payload.path);
         let stays = relative.components().all(|part| matches!(part, Component::Normal(_)));
         if !stays || payload.path.is_empty() {
             return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
+        }
+        if !relative.starts_with(&generation) {
+            return Err(format!("payload `{}` is not in its generation", payload.path));
         }
         let path = home.join(relative);
         let real = fs::canonicalize(&path)
@@ -214,11 +223,23 @@ pub(super) struct Store {
     slot: SlotId,
     /// The generation being written.
     open: Option<u64>,
+    /// The whole generations that are known: the one gone on from, and those saved since.
+    whole: Vec<u64>,
 }
 
 impl Store {
-    pub(super) fn new(home: PathBuf, request_hash: String, slot: SlotId) -> Self {
-        Self { home, request_hash, slot, open: None }
+    /// `offered` is the generation that the run goes on from.
+    pub(super) fn new(
+        home: PathBuf,
+        request_hash: String,
+        slot: SlotId,
+        offered: Option<u64>,
+    ) -> Self {
+        // What cannot be removed does no harm where it stays.
+        if let Err(error) = tidy(&home, offered) {
+            tracing::debug!("what a killed attempt left stays: {error}");
+        }
+        Self { home, request_hash, slot, open: None, whole: offered.into_iter().collect() }
     }
 
     /// The directory of the generation being written.
@@ -227,7 +248,9 @@ impl Store {
             return Ok(self.home.join(generation_name(sequence)));
         }
         let newest = newest_complete(&self.home, generations(&self.home)?);
-        let sequence = newest.unwrap_or(0) + 1;
+        let sequence = newest.unwrap_or(0).checked_add(1).ok_or_else(|| {
+            Error::file(&self.home, "holds a checkpoint of the highest number; move it away")
+        })?;
         let generation = self.home.join(generation_name(sequence));
         // What a killed attempt left half written.
         if generation.symlink_metadata().is_ok() {
@@ -268,13 +291,35 @@ impl Store {
         write_json_atomically(&generation.join(MANIFEST), &manifest)?;
         self.open = None;
         write_json_atomically(&self.home.join(MANIFEST), &manifest)?;
+        self.whole.push(sequence);
+        self.remove_old()
+    }
+
+    /// What was found damaged does not count among those that are kept.
+    fn remove_old(&mut self) -> Result<(), Error> {
+        let Some(first) = self.whole.len().checked_sub(KEPT_GENERATIONS) else { return Ok(()) };
+        self.whole.drain(..first);
         for old in generations(&self.home)? {
-            if old + KEPT_GENERATIONS <= sequence {
+            if !self.whole.contains(&old) {
                 remove(&self.home.join(generation_name(old)))?;
             }
         }
         Ok(())
     }
+}
+
+/// Removes what an attempt left that was killed before or after it completed a generation.
+fn tidy(home: &Path, offered: Option<u64>) -> Result<(), Error> {
+    sweep_leftovers(home)?;
+    let generations = generations(home)?;
+    let Some(newest) = newest_complete(home, generations.clone()) else { return Ok(()) };
+    for sequence in generations {
+        let is_old = sequence + KEPT_GENERATIONS as u64 <= newest && offered != Some(sequence);
+        if is_old || sequence > newest {
+            remove(&home.join(generation_name(sequence)))?;
+        }
+    }
+    Ok(())
 }
 
 /// A generation goes manifest first, so that what is left of it never looks whole.

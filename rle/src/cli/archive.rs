@@ -94,6 +94,9 @@ fn prune(export_dir: &Path, request: &Request) -> Result<u8, Error> {
             "archive prune needs --keep N: how many archives of each set or slot stay",
         ));
     };
+    if request.asked.yes {
+        archive::recover(export_dir)?;
+    }
     let entries = archive::to_prune(export_dir, keep as usize)?;
     shown(&entries, request.asked.format, "nothing to prune")?;
     if !request.asked.yes {

@@ -68,7 +68,7 @@ fn carry_out(
         Command::Verify if request.asked.interruption => {
             verify::interruption(&request.config, &specs, request.asked.format)
         }
-        Command::Verify => verify::outputs(request.config, specs, request.asked.format),
+        Command::Verify => verify::outputs(request.config, &specs, request.asked.format),
         Command::Archive => archive::archive(&invocation.words, &request),
         Command::Run if request.asked.dry_run => status(request, specs),
         Command::Run => run(request.config, specs, request.asked.format, program),
@@ -109,7 +109,7 @@ fn run(
     let request = config.clone();
     let start = Start::new(config, false, specs)?;
     let export_dir = start.export_dir().to_owned();
-    let report = start.run(SuiteConsole::for_program(), Mode::Program(&request))?;
+    let report = start.run(SuiteConsole::for_program(), &Mode::Program(&request))?;
     if let Err(error) = show::report(&report, &export_dir, format) {
         // The slots are what they are, whether or not their table could be written.
         show::error(&error.to_string());

@@ -20,10 +20,10 @@ const FOUND: u8 = 1;
 
 pub(super) fn outputs(
     config: SuiteConfig,
-    specs: Vec<AlgorithmSpec>,
+    specs: &[AlgorithmSpec],
     format: Format,
 ) -> Result<u8, Error> {
-    let (export_dir, slots) = Start::slots_of(config, &specs)?;
+    let (export_dir, slots) = Start::slots_of(config, specs)?;
     let verification = verify(&export_dir, &slots)?;
     shown(&verification, format)
 }
@@ -160,7 +160,7 @@ impl Trial<'_> {
     fn run(&self, export_dir: &Path, stop_at_save: bool) -> Result<SlotOutcome, Error> {
         let mut config = self.config.clone();
         self.provide_required(export_dir)?;
-        config.export_dir = export_dir.to_owned();
+        export_dir.clone_into(&mut config.export_dir);
         config.algorithms = Some(vec![self.slot.slug().to_string()]);
         config.run_numbers = Some(vec![self.slot.run_idx()]);
         config.just_vis = false;
@@ -173,7 +173,7 @@ impl Trial<'_> {
         config.timeout = None;
         config.stop_at_save = stop_at_save;
         let start = Start::new(config, false, self.specs.to_vec())?;
-        let mut report = start.run(SuiteConsole::for_program(), Mode::Library)?;
+        let mut report = start.run(SuiteConsole::for_program(), &Mode::Library)?;
         let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;
         Ok(slot.outcome)
     }

@@ -39,38 +39,17 @@ fn is_unshowable(character: char) -> bool {
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The columns that the text takes on a terminal, near enough to align a table: combining marks
-/// take none, East Asian wide characters and emoji two.
+/// The columns that the text takes on a terminal.
 #[cfg(feature = "cli")]
 pub(crate) fn display_width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
+    use unicode_width::UnicodeWidthStr as _;
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 #[cfg(feature = "cli")]
 pub(super) fn char_width(character: char) -> usize {
-    match u32::from(character) {
-        0x300..=0x36f
-        | 0x1ab0..=0x1aff
-        | 0x1dc0..=0x1dff
-        | 0x200b..=0x200f
-        | 0x20d0..=0x20ff
-        | 0xfe00..=0xfe0f
-        | 0xfe20..=0xfe2f
-        | 0xe0100..=0xe01ef => 0,
-        0x1100..=0x115f
-        | 0x2e80..=0x303e
-        | 0x3041..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1f64f
-        | 0x1f680..=0x1f6ff
-        | 0x1f900..=0x1f9ff
-        | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    use unicode_width::UnicodeWidthChar as _;
+    character.width().unwrap_or(0)
 }
 
 /// A time as people read it: `0.4s`, `1m 03s`, `2h 05m`, `3d 04h`.

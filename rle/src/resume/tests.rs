@@ -184,3 +184,72 @@ fn changed_sources_are_named_and_many_of_them_counted() {
     let rest = format!("and {} more", 42 - 5);
     assert!(many[0].text.ends_with(&rest), "{}", many[0].text);
 }
+
+fn reason_at(path: Option<&str>) -> Reason {
+    Reason { path: path.map(str::to_owned), old: None, new: None, text: String::new() }
+}
+
+#[test]
+fn an_accepted_path_is_a_field_or_the_table_that_holds_it() {
+    let field = "provenance.source.tree_sha256";
+    let accepts = |accepted: &str, path: Option<&str>| {
+        let accept = [accepted.to_owned()];
+        is_accepted(&reason_at(path), Policy { accept: &accept, ..PLAIN })
+    };
+    for accepted in ["provenance", "provenance.source", field] {
+        assert!(accepts(accepted, Some(field)), "{accepted}");
+    }
+    for accepted in ["provenance.sourcex", "provenance.source.tree", "source", "", "provenance."] {
+        assert!(!accepts(accepted, Some(field)), "{accepted}");
+    }
+    assert!(!accepts("provenance.source", Some("provenance.sourcex")));
+    assert!(accepts("algorithm.config.layers", Some("algorithm.config.layers[2]")));
+    assert!(!accepts("provenance", None));
+}
+
+#[test]
+fn a_record_is_reused_across_what_is_accepted_and_nothing_else() {
+    let mut asked = sample::complete();
+    asked.environment.config.insert("map", "big");
+    asked.seeds.insert("env".to_owned(), 3);
+    let identity = Identity::of_record(&asked).unwrap();
+    let provenance = Provenance::default();
+    let request = ComparedRequest { identity: &identity, provenance: &provenance };
+    let head = RecordState::Head(Box::new(sample::complete()));
+    let decided = |accept: &[&str]| {
+        let accept: Vec<String> = accept.iter().map(|path| (*path).to_owned()).collect();
+        let policy = Policy { accept: &accept, ..PLAIN };
+        decide(Path::new("/nowhere"), &sample::slot(), &head, request, policy)
+    };
+    let both = decided(&["environment.config", "seeds.env"]);
+    assert_eq!((both.action, both.accepted.len()), (SlotAction::Reuse, 2));
+    let one = decided(&["environment.config"]);
+    assert_eq!((one.action, one.reasons.len(), one.set_aside), (SlotAction::Run, 2, true));
+}
+
+#[test]
+fn a_program_of_which_nothing_could_be_hashed_reuses_nothing() {
+    use crate::provenance::Executable;
+    let decided = |provenance: &Provenance| {
+        let mut head = sample::complete();
+        head.provenance = Value::from_serialize(provenance).unwrap();
+        head.request.hash = Identity::of_record(&head).unwrap().hash().to_owned();
+        let identity = Identity::of_record(&head).unwrap();
+        let request = ComparedRequest { identity: &identity, provenance };
+        let accept = ["provenance".to_owned()];
+        let policy = Policy { accept: &accept, ..PLAIN };
+        let head = RecordState::Head(Box::new(head));
+        decide(Path::new("/nowhere"), &sample::slot(), &head, request, policy)
+    };
+    let mut provenance = Provenance::default();
+    assert_eq!(decided(&provenance).action, SlotAction::Reuse, "supplied");
+    source(&mut provenance).reason = Some("no Cargo workspace".to_owned());
+    provenance.executable =
+        Some(Executable { sha256: None, reason: Some("permission denied".to_owned()) });
+    let decision = decided(&provenance);
+    assert_eq!((decision.action, decision.set_aside), (SlotAction::Run, true));
+    let text = &decision.reasons[0].text;
+    assert!(text.contains("no Cargo workspace") && text.contains("permission denied"), "{text}");
+    provenance.executable = Some(Executable { sha256: Some("ab".to_owned()), reason: None });
+    assert_eq!(decided(&provenance).action, SlotAction::Reuse);
+}

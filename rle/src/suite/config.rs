@@ -44,6 +44,7 @@ pub(crate) enum ConfigChange {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct SuiteConfig {
     pub(crate) env_name: String,
     pub(crate) env_config: Value,
@@ -257,7 +258,8 @@ impl SuiteConfig {
         self
     }
 
-    /// Whether runs save checkpoints (they do not).
+    /// Whether runs save checkpoints (they do not): see [`Checkpoint`](crate::Checkpoint). Those that
+    /// are there are gone on from in any case.
     pub fn checkpoints(mut self, enabled: bool) -> Self {
         self.checkpoint_enabled = enabled;
         self
@@ -269,7 +271,16 @@ impl SuiteConfig {
         self
     }
 
-    /// An algorithm under another name: its configuration, and over it `config`, key by key.
+    /// An algorithm under another name, with slug, records and curves of its own: its configuration,
+    /// and over it `config`, key by key. It follows its algorithm's flag.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// let fast = BTreeMap::from([("lr", 1e-2)]);
+    /// let suite = rle::SuiteConfig::new("pursuit").variant("IPPO fast", "IPPO", fast);
+    /// # let _ = suite;
+    /// ```
     pub fn variant(
         mut self,
         name: impl Into<String>,
@@ -310,26 +321,29 @@ impl SuiteConfig {
         self
     }
 
-    /// Whether no further slot is begun after one failed.
+    /// Whether no further slot is begun after one failed (the others go on).
     pub fn fail_fast(mut self, fail_fast: bool) -> Self {
         self.fail_fast = fail_fast;
         self
     }
 
-    /// How often a slot that failed is tried again in the same start.
+    /// How often a slot that failed is tried again in the same start (never).
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// How long a run may take. In this process it is asked to stop then; a run in a process of
-    /// its own is ended.
+    /// How long a run may take. It is then asked to stop, through
+    /// [`RunContext::should_stop`](crate::RunContext::should_stop). A program made by
+    /// `#[rle::main]` runs it in a process of its own, which is killed 5 s later; [`Suite::run`](crate::Suite::run)
+    /// can do no more than ask.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// After how long the whole start stops, as at a signal.
+    /// After how long the whole start stops, as at a signal: runs save and end, none begins any
+    /// more, and the next start goes on.
     pub fn stop_after(mut self, stop_after: Duration) -> Self {
         self.stop_after = Some(stop_after);
         self

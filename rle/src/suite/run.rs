@@ -33,15 +33,22 @@ pub(crate) enum Mode<'a> {
 pub(super) fn run(
     mut start: Start,
     mut console: SuiteConsole,
-    mode: Mode<'_>,
+    mode: &Mode<'_>,
 ) -> Result<SuiteReport, Error> {
-    let workers = workers(&start.plan, &mode)?;
-    if start.has_work() {
+    let workers = workers(&start.plan, mode)?;
+    let had_work = start.has_work();
+    if had_work {
         export_dir::make(&start.plan.facts.export_dir)?;
-        start.plan.provenance.begin();
-        archive::recover(&start.plan.facts.export_dir)?;
-        // What was finished or undone just now may change what is to be done.
+    }
+    // A set whose move was decided and not begun still looks complete where it was.
+    if archive::recover(&start.plan.facts.export_dir)? || had_work {
         start.decide()?;
+    }
+    if start.has_work() {
+        if !had_work {
+            export_dir::make(&start.plan.facts.export_dir)?;
+        }
+        start.plan.provenance.begin();
     }
     sweep_leftovers(&record::runs_dir(&start.plan.facts.export_dir))?;
     start.archive_complete_sets()?;

@@ -106,7 +106,7 @@ impl Launcher<'_> {
         drop(command);
         let pid = self.living.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
-        let outcome = self.follow(&mut child, ours, handoff, progress);
+        let outcome = self.follow(&mut child, &ours, handoff, progress);
         self.living.remove(pid);
         let last_lines = outputs.finish();
         outcome.map(|ended| match ended {
@@ -120,12 +120,12 @@ impl Launcher<'_> {
     fn follow(
         &self,
         child: &mut Child,
-        socket: UnixStream,
+        socket: &UnixStream,
         handoff: &Handoff,
         progress: &Progress,
     ) -> Result<Ended, Error> {
-        let reports = listen(&socket)?;
-        let said = say(&socket, handoff);
+        let reports = listen(socket)?;
+        let said = say(socket, handoff);
         let began = Instant::now();
         let (mut told_to_stop, mut out_of_time) = (false, None);
         let mut last = None;
@@ -149,7 +149,7 @@ impl Launcher<'_> {
             if (self.stop.is_requested() || out_of_time.is_some()) && !told_to_stop {
                 told_to_stop = true;
                 // A worker that is gone already needs no order.
-                let _ = say(&socket, &Order::Stop);
+                let _ = say(socket, &Order::Stop);
             }
             if out_of_time.is_some_and(|since| since.elapsed() > GRACE) {
                 kill_group(child);
