@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::running::{interrupted, outcomes, record_in, science};
-use crate::support::{Lab, names, text};
+use crate::support::{Lab, names, text, tree};
 
 const ALPHA: [&str; 3] = ["--algorithms", "alpha", "--num-runs=2"];
 const RESTART: [&str; 4] = ["--algorithms", "alpha", "--num-runs=2", "--restart-completed-runs"];
@@ -69,7 +69,15 @@ fn an_archive_is_restored_only_where_nothing_stands() {
     lab.run(&RESTART).ok();
     let name = text(&archives(&lab)[0]["name"]);
     let restore = ["archive", "restore", &name];
-    lab.refuses(&restore, &[&format!("archive `{name}` is not restored"), "is in use"]);
+    let live = || {
+        let home = lab.out("runs/_archived_complete_runs");
+        let places = [lab.out("alpha"), home].map(|place| tree(&place, true));
+        (places, lab.record("alpha_0"), lab.record("alpha_1"))
+    };
+    let standing = live();
+    let refused = lab.run(&restore);
+    refused.refused(&[&format!("archive `{name}` is not restored"), "is in use"]);
+    assert!(live() == standing);
 
     for stem in ["alpha_0", "alpha_1"] {
         fs::remove_file(lab.out(&format!("runs/{stem}.json"))).unwrap();

@@ -79,6 +79,24 @@ fn a_kill_from_outside_is_named() {
 }
 
 #[test]
+fn a_worker_that_is_asked_by_hand_saves_and_the_others_go_on() {
+    let lab = Lab::new();
+    let words = [&PAIR[..], &["--checkpoint-enabled", "--num-runs=2"]].concat();
+    let mut gate = Gate::new(&lab);
+    let running = Running::new(&lab, &words, &gate, "steady:0@4", &[]);
+    let held = gate.at("steady:0@4");
+    kill_process(held.pid, Signal::TERM).unwrap();
+    held.gone();
+    let ended = running.ends(3);
+    assert!(ended.line("steady:0").contains("interrupted"), "{}", ended.stdout);
+    for slot in ["twin:0", "steady:1", "twin:1"] {
+        complete(&lab, &ended, slot);
+    }
+    lab.run(&words).ok();
+    assert_eq!(outcomes(&lab.record("steady_0")), ["interrupted", "complete"]);
+}
+
+#[test]
 fn a_run_that_never_returns_is_out_of_time() {
     let lab = Lab::new();
     let words = [&PAIR[..], &["--timeout", "3s", "--num-runs=2"]].concat();
@@ -105,12 +123,12 @@ fn a_run_that_asks_and_goes_on_is_out_of_time_too() {
 #[test]
 fn a_run_out_of_time_that_obeys_keeps_its_checkpoint() {
     let lab = Lab::new();
-    let words = ["--algorithms=steady", "--timeout=2s", "--checkpoint-enabled"];
+    let words = ["--algorithms=steady", "--timeout=3s", "--checkpoint-enabled"];
     let mut gate = Gate::new(&lab);
     let running = Running::new(&lab, &words, &gate, "steady:0@4", &[]);
     gate.at("steady:0@4").gone();
     let ended = running.ends(1);
-    failed(&lab, &ended, "steady:0", "--timeout 2s");
+    failed(&lab, &ended, "steady:0", "--timeout 3s");
     lab.run(&words).ok();
     assert_eq!(lab.calls().last().unwrap(), "resumed steady:0 at 5");
 }

@@ -211,8 +211,8 @@ pub(crate) fn outcomes(record: &Value) -> Vec<String> {
 pub(crate) fn interrupted(lab: &Lab, words: &[&str], hold: &str) {
     let mut gate = Gate::new(lab);
     let running = Running::new(lab, words, &gate, hold, &[]);
-    let held = gate.at(hold);
+    let run = gate.at(hold);
     running.signal(Signal::TERM);
-    held.gone();
+    run.gone();
     running.ends(3);
 }

@@ -126,7 +126,7 @@ fn a_start_stops_when_its_time_is_over() {
     for jobs in ["1", "2"] {
         let lab = Lab::new();
         lab.run(&into("whole")).ok();
-        let words = [&SAVING[..], &["--stop-after", "2s", "--jobs", jobs]].concat();
+        let words = [&SAVING[..], &["--stop-after", "3s", "--jobs", jobs]].concat();
         let mut gate = Gate::new(&lab);
         let running = Running::new(&lab, &words, &gate, "steady:0@4", &[]);
         let held = gate.at("steady:0@4");

@@ -188,7 +188,7 @@ impl<'a> Layers<'a> {
             "restart_completed_runs" => self.config.restart_completed_runs = truth(raw, origin)?,
             "checkpoint_enabled" => self.config.checkpoint_enabled = truth(raw, origin)?,
             "resume_checkpoints" => self.config.resume_checkpoints = truth(raw, origin)?,
-            "accept" => self.config.accept.extend(words(raw, origin)?),
+            "accept" => self.accept(raw, origin)?,
             "jobs" => self.config.jobs = whole(raw, origin, u64::from(u32::MAX))?,
             "gpus_per_run" => self.config.gpus_per_run = whole(raw, origin, u64::from(u32::MAX))?,
             "fail_fast" => self.config.fail_fast = truth(raw, origin)?,
@@ -207,6 +207,20 @@ impl<'a> Layers<'a> {
                 self.config.flags.insert(flag.to_owned(), on);
             }
         }
+        Ok(())
+    }
+
+    /// Fields across whose differences records are reused; one without a name would be ignored.
+    fn accept(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
+        let fields = words(raw, origin)?;
+        let is_text = matches!(raw, Raw::Text(_));
+        if fields.iter().any(String::is_empty) || (fields.is_empty() && is_text) {
+            return Err(Error::usage(format!(
+                "{origin} names no field; give a path as `status` shows it, such as \
+                 provenance.source"
+            )));
+        }
+        self.config.accept.extend(fields);
         Ok(())
     }
 
