@@ -116,7 +116,7 @@ fn payload_name(path: &str) -> &str {
 /// }
 /// # let dir = tempfile::tempdir()?;
 /// # train(&RunContext::for_test(dir.path()).build())?;
-/// # rle::Result::Ok(())
+/// # anyhow::Ok(())
 /// ```
 #[derive(Clone)]
 pub struct Checkpoint(Arc<State>);
