@@ -266,7 +266,8 @@ fn times_of(timings: &Path, stem: &str) -> usize {
     let Ok(bytes) = fs::read(timings) else { return 0 };
     let stages: Value = serde_json::from_slice(&bytes).unwrap();
     let runs = stages[format!("{slug}_run")]["runs"].as_array().map_or(&[][..], Vec::as_slice);
-    runs.iter().filter(|entry| entry["run_idx"].to_string() == run).count()
+    let run: u32 = run.parse().unwrap();
+    runs.iter().filter(|entry| entry["run_idx"] == run).count()
 }
 
 fn assert_json_is_whole(export: &Path) {

@@ -45,14 +45,9 @@ impl State {
 #[rle::algorithm]
 fn saver(ctx: &RunContext) -> rle::Result<RunResult> {
     let checkpoint = ctx.checkpoint();
-    let (mut state, mut weights) = match checkpoint.latest() {
-        Some(latest) => load(latest)?,
-        None => {
-            let state = State { step: 0, random: ctx.seed() + 1, mean: 0.0, returns: Vec::new() };
-            (state, vec![0; WEIGHTS])
-        }
-    };
-    let sequence = checkpoint.latest().map_or(0, rle::Latest::sequence);
+    let latest = checkpoint.latest();
+    let (mut state, mut weights) = latest.map_or_else(|| Ok(begin(ctx.seed())), load)?;
+    let sequence = latest.map_or(0, rle::Latest::sequence);
     note(&format!("offered {} {sequence}", state.step))?;
     let generations = ctx.algorithm_dir().join(format!("checkpoints/run_{}", ctx.run_idx()));
     while state.step < STEPS {
@@ -75,6 +70,11 @@ fn saver(ctx: &RunContext) -> rle::Result<RunResult> {
     fs::write(&policy, &weights)?;
     let result = RunResult::new().metric("mean", state.mean).metric("returns", state.returns);
     Ok(result.episode(Episode::default()).artifact_path("policy", policy))
+}
+
+fn begin(seed: u64) -> (State, Vec<u8>) {
+    let state = State { step: 0, random: seed + 1, mean: 0.0, returns: Vec::new() };
+    (state, vec![0; WEIGHTS])
 }
 
 /// All payloads of one and the same save.
