@@ -153,22 +153,21 @@ fn outputs(
                 .ok()
                 .map(|rest| to.components().chain(rest.components()).collect())
         });
-        let place: PathBuf = match inside {
-            Some(place) => place,
-            None => {
-                // Labels may hold anything, so these are numbered.
-                let name = within(&format!("output_{}", roots.len()));
-                if old.symlink_metadata().is_ok() {
-                    failpoint()?;
-                    if Path::new(&stored).is_absolute() {
-                        copy(&old, &transfer.directory().join(&name))?;
-                    } else {
-                        gathered.move_to(transfer, stored.clone(), name.clone());
-                    }
+        let place: PathBuf = if let Some(place) = inside {
+            place
+        } else {
+            // Labels may hold anything, so these are numbered.
+            let name = within(&format!("output_{}", roots.len()));
+            if old.symlink_metadata().is_ok() {
+                failpoint()?;
+                if Path::new(&stored).is_absolute() {
+                    copy(&old, &transfer.directory().join(&name))?;
+                } else {
+                    gathered.move_to(transfer, stored.clone(), name.clone());
                 }
-                roots.push((old, PathBuf::from(&name)));
-                PathBuf::from(name)
             }
+            roots.push((old, PathBuf::from(&name)));
+            PathBuf::from(name)
         };
         tracked.path = relative(export_dir, &transfer.destination().join(place));
         let (record, label) = (record.to_owned(), label.clone());

@@ -68,7 +68,7 @@ fn carry_out(
         Command::Verify if request.asked.interruption => {
             verify::interruption(&request.config, &specs, request.asked.format)
         }
-        Command::Verify => verify::outputs(request.config, specs, request.asked.format),
+        Command::Verify => verify::outputs(request.config, &specs, request.asked.format),
         Command::Archive => archive::archive(&invocation.words, &request),
         Command::Run if request.asked.dry_run => status(request, specs),
         Command::Run => run(request.config, specs, request.asked.format, program),

@@ -88,21 +88,22 @@ pub(super) fn why(plan: &SuitePlan, format: Format) -> Result<(), Error> {
     if format == Format::Json {
         return json(plan);
     }
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for slot in &plan.slots {
-        text.push_str(&format!("{} {}\n", slot.slot, action_word(slot.action)));
+        lines.push(format!("{} {}", slot.slot, action_word(slot.action)));
         for reason in &slot.reasons {
-            text.push_str(&format!("  {}\n", reason.text));
+            lines.push(format!("  {}", reason.text));
             let Some(path) = &reason.path else { continue };
             let value = |value: &Option<Value>| {
                 value.as_ref().map_or("absent".to_owned(), Value::to_string)
             };
-            text.push_str(&format!("    {path}\n"));
-            text.push_str(&format!("      record  {}\n", value(&reason.old)));
-            text.push_str(&format!("      request {}\n", value(&reason.new)));
+            lines.push(format!("    {path}"));
+            lines.push(format!("      record  {}", value(&reason.old)));
+            lines.push(format!("      request {}", value(&reason.new)));
         }
     }
-    out(&text)
+    lines.push(String::new());
+    out(&lines.join("\n"))
 }
 
 const fn action_word(action: SlotAction) -> &'static str {

@@ -21,10 +21,10 @@ const FOUND: u8 = 1;
 
 pub(super) fn outputs(
     config: SuiteConfig,
-    specs: Vec<AlgorithmSpec>,
+    specs: &[AlgorithmSpec],
     format: Format,
 ) -> Result<u8, Error> {
-    let (export_dir, slots) = Start::slots_of(config, &specs)?;
+    let (export_dir, slots) = Start::slots_of(config, specs)?;
     let verification = verify(&export_dir, &slots)?;
     shown(&verification, format)
 }
@@ -167,7 +167,7 @@ impl Trial<'_> {
     fn run(&self, export_dir: &Path, stop_at_save: bool) -> Result<SlotOutcome, Error> {
         let mut config = self.config.clone();
         self.provide_required(export_dir)?;
-        config.export_dir = export_dir.to_owned();
+        export_dir.clone_into(&mut config.export_dir);
         config.algorithms = Some(vec![self.slot.slug().to_string()]);
         config.run_numbers = Some(vec![self.slot.run_idx()]);
         config.just_vis = false;

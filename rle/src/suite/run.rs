@@ -19,6 +19,7 @@ use crate::suite::prepare::Prepares;
 use crate::suite::report::{SlotOutcome, SlotReport, SuiteReport};
 
 /// What kind of program this is.
+#[derive(Clone, Copy)]
 pub(crate) enum Mode<'a> {
     /// A program with its own `main`: everything runs in this process.
     Library,
@@ -35,7 +36,7 @@ pub(super) fn run(
     mut console: SuiteConsole,
     mode: Mode<'_>,
 ) -> Result<SuiteReport, Error> {
-    let in_workers = in_workers(&start.plan, &mode)?;
+    let in_workers = in_workers(&start.plan, mode)?;
     if start.has_work() {
         export_dir::make(&start.plan.facts.export_dir)?;
         start.plan.provenance.begin();
@@ -78,7 +79,7 @@ pub(super) fn run(
 }
 
 /// Whether slots run in processes of their own: several at once, or one that can be ended.
-fn in_workers(plan: &Plan, mode: &Mode<'_>) -> Result<bool, Error> {
+fn in_workers(plan: &Plan, mode: Mode<'_>) -> Result<bool, Error> {
     let several = plan.options.jobs > 1;
     match mode {
         #[cfg(feature = "cli")]

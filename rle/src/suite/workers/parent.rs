@@ -130,7 +130,9 @@ impl Launcher<'_> {
         drop(command);
         let pid = self.living.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
-        let ended = self.follow(&mut child, ours, handoff, progress);
+        let ended = self.follow(&mut child, &ours, handoff, progress);
+        // A worker that goes on all the same is told by this.
+        drop(ours);
         self.living.remove(pid);
         let last_lines = outputs.join();
         let (last, status, out_of_time) = ended?;
@@ -159,14 +161,14 @@ impl Launcher<'_> {
     fn follow(
         &self,
         child: &mut Child,
-        socket: UnixStream,
+        socket: &UnixStream,
         handoff: &Handoff,
         progress: &Progress,
     ) -> Result<(Option<Ended>, ExitStatus, bool), Error> {
-        let reports = listen(&socket)?;
+        let reports = listen(socket)?;
         // One that does not even listen must not hold up its parent for longer than it may run.
         let _ = socket.set_write_timeout(self.timeout);
-        if let Err(error) = say(&socket, handoff) {
+        if let Err(error) = say(socket, handoff) {
             tracing::warn!("{}: {error}", handoff.slot);
         }
         let began = Instant::now();
@@ -192,7 +194,7 @@ impl Launcher<'_> {
             if (self.stop.is_requested() || out_of_time.is_some()) && !told_to_stop {
                 told_to_stop = true;
                 // A worker that is gone already needs no order.
-                let _ = say(&socket, &Order::Stop);
+                let _ = say(socket, &Order::Stop);
             }
             if out_of_time.is_some_and(|since| since.elapsed() > GRACE) {
                 kill_group(child);
