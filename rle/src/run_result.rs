@@ -78,13 +78,12 @@ impl RunResult {
     pub fn metric(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
         let name = name.into();
         if let Some(stage) = name.strip_prefix(DURATIONS) {
-            match durations(&value) {
-                Some(seconds) => {
-                    self.timings.extend(seconds.into_iter().map(|time| (stage.to_owned(), time)));
-                }
-                None => tracing::warn!(
+            if let Some(seconds) = durations(&value) {
+                self.timings.extend(seconds.into_iter().map(|time| (stage.to_owned(), time)));
+            } else {
+                tracing::warn!(
                     "metric `{name}` left out: a duration is a number of seconds or a list of them"
-                ),
+                );
             }
             return self;
         }

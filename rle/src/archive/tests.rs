@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::transfer::{LOCK, Transfer};
 use super::*;
-use crate::record::{RecordHead, RunStatus, TrackedPath, sample};
+use crate::record::{RecordHead, TrackedPath, sample};
 use crate::resume;
 use crate::storage::dying_after;
 use crate::storage::small_disk::SmallDisk;
@@ -411,6 +411,7 @@ fn outputs_on_another_disk_are_copied_and_removed_whenever_the_process_dies() {
 #[cfg(feature = "cli")]
 mod care {
     use super::*;
+    use crate::record::RunStatus;
 
     fn only(export: &Path) -> Entry {
         let mut entries = list(export).unwrap();

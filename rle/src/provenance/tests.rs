@@ -291,6 +291,7 @@ fn a_record_of_an_older_or_newer_version_is_read() {
     assert_eq!(provenance.source.unwrap().tree_sha256.as_deref(), Some("ab"));
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn another_process_reads_exactly_what_was_handed_over() {
     let Some(repository) = program() else { return };

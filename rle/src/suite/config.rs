@@ -43,6 +43,7 @@ pub(crate) enum ConfigChange {
 /// # let _ = suite;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[must_use]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct SuiteConfig {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::checkpoint::{self, Checkpoint, Setup};
-use crate::record::{RecordState, sample};
+use crate::record::sample;
 
 fn attempt(number: u32, resumed_from: Option<u64>, seconds: Option<f64>) -> Attempt {
     Attempt {
@@ -85,7 +85,7 @@ fn a_lost_attempt_keeps_the_time_that_is_known() {
         let outcome = fail_lost(head, &path, "killed".to_owned()).unwrap();
         assert_eq!(outcome, SlotOutcome::Failed { message: "killed".to_owned() });
         let state = record::read_state(export.path(), &sample::slot()).unwrap();
-        let RecordState::Head(head) = state else { panic!("{state:?}") };
+        let record::RecordState::Head(head) = state else { panic!("{state:?}") };
         assert_eq!((head.status, head.error.as_deref()), (RunStatus::Failed, Some("killed")));
         assert_eq!((head.seconds, head.attempts[0].seconds), (seconds, seconds));
         assert_eq!(head.attempts[0].outcome, "failed");
