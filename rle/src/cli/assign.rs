@@ -188,11 +188,7 @@ impl<'a> Layers<'a> {
             "restart_completed_runs" => self.config.restart_completed_runs = truth(raw, origin)?,
             "checkpoint_enabled" => self.config.checkpoint_enabled = truth(raw, origin)?,
             "resume_checkpoints" => self.config.resume_checkpoints = truth(raw, origin)?,
-<<<<<<< HEAD
             "accept" => self.accept(raw, origin)?,
-=======
-            "accept" => self.config.accept.extend(words(raw, origin)?),
->>>>>>> wt-ground
             "jobs" => self.config.jobs = whole(raw, origin, u64::from(u32::MAX))?,
             "gpus_per_run" => self.config.gpus_per_run = whole(raw, origin, u64::from(u32::MAX))?,
             "fail_fast" => self.config.fail_fast = truth(raw, origin)?,

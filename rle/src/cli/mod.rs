@@ -109,7 +109,7 @@ fn run(
     let request = config.clone();
     let start = Start::new(config, false, specs)?;
     let export_dir = start.export_dir().to_owned();
-    let report = start.run(SuiteConsole::for_program(), &Mode::Program(&request))?;
+    let report = start.run(SuiteConsole::for_program(), Mode::Program(&request))?;
     if let Err(error) = show::report(&report, &export_dir, format) {
         // The slots are what they are, whether or not their table could be written.
         show::error(&error.to_string());

@@ -88,31 +88,18 @@ pub(super) fn why(plan: &SuitePlan, format: Format) -> Result<(), Error> {
     if format == Format::Json {
         return json(plan);
     }
-<<<<<<< HEAD
     let value =
         |value: &Option<Value>| value.as_ref().map_or("absent".to_owned(), Value::to_string);
-=======
->>>>>>> wt-ground
     let mut lines = Vec::new();
     for slot in &plan.slots {
         lines.push(format!("{} {}", slot.slot, action_word(slot.action)));
         for reason in &slot.reasons {
             lines.push(format!("  {}", reason.text));
-<<<<<<< HEAD
             if let Some(path) = &reason.path {
                 lines.push(format!("    {path}"));
                 lines.push(format!("      record  {}", value(&reason.old)));
                 lines.push(format!("      request {}", value(&reason.new)));
             }
-=======
-            let Some(path) = &reason.path else { continue };
-            let value = |value: &Option<Value>| {
-                value.as_ref().map_or("absent".to_owned(), Value::to_string)
-            };
-            lines.push(format!("    {path}"));
-            lines.push(format!("      record  {}", value(&reason.old)));
-            lines.push(format!("      request {}", value(&reason.new)));
->>>>>>> wt-ground
         }
     }
     lines.push(String::new());

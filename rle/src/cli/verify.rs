@@ -180,7 +180,7 @@ impl Trial<'_> {
         config.timeout = None;
         config.stop_at_save = stop_at_save;
         let start = Start::new(config, false, self.specs.to_vec())?;
-        let mut report = start.run(SuiteConsole::for_program(), &Mode::Library)?;
+        let mut report = start.run(SuiteConsole::for_program(), Mode::Library)?;
         let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;
         Ok(slot.outcome)
     }

@@ -45,7 +45,6 @@ pub(crate) enum ConfigChange {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[must_use]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct SuiteConfig {
     pub(crate) env_name: String,
     pub(crate) env_config: Value,

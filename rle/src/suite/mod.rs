@@ -106,7 +106,7 @@ impl Suite {
     /// run: nothing is computed then. What fails inside a slot is in the report.
     pub fn run(self) -> Result<SuiteReport, Error> {
         Start::new(self.config, self.registered, self.specs)?
-            .run(SuiteConsole::lines(), &Mode::Library)
+            .run(SuiteConsole::lines(), Mode::Library)
     }
 }
 
@@ -162,7 +162,7 @@ impl Start {
     }
 
     /// Runs what has to run, busy slots last, when no other suite of this process does.
-    pub(crate) fn run(self, console: SuiteConsole, mode: &Mode<'_>) -> Result<SuiteReport, Error> {
+    pub(crate) fn run(self, console: SuiteConsole, mode: Mode<'_>) -> Result<SuiteReport, Error> {
         let _turn = turn::Turn::take()?;
         run::run(self, console, mode)
     }

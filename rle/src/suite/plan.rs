@@ -62,11 +62,7 @@ pub(crate) struct Plan {
 
 /// How slots are decided and run: no part of any request's identity.
 #[derive(Clone, Debug)]
-<<<<<<< HEAD
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
-=======
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
->>>>>>> wt-ground
 pub(crate) struct Options {
     pub(crate) resume_completed_runs: bool,
     pub(crate) restart_completed_runs: bool,

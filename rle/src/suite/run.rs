@@ -34,16 +34,11 @@ pub(crate) enum Mode<'a> {
 pub(super) fn run(
     mut start: Start,
     mut console: SuiteConsole,
-    mode: &Mode<'_>,
+    mode: Mode<'_>,
 ) -> Result<SuiteReport, Error> {
-<<<<<<< HEAD
     let workers = workers(&start.plan, mode)?;
     let had_work = start.has_work();
     if had_work {
-=======
-    let in_workers = in_workers(&start.plan, mode)?;
-    if start.has_work() {
->>>>>>> wt-ground
         export_dir::make(&start.plan.facts.export_dir)?;
     }
     // A set whose move was decided and not begun still looks complete where it was.
@@ -90,7 +85,6 @@ pub(super) fn run(
     Ok(report(&start.plan, outcomes, &stop))
 }
 
-<<<<<<< HEAD
 /// What is dealt out to workers.
 #[cfg(feature = "cli")]
 type Workers = super::workers::Devices;
@@ -99,13 +93,8 @@ type Workers = std::convert::Infallible;
 
 /// Whether slots run in processes of their own: several at once, one that can be ended, or one
 /// that sees some of the GPUs.
-fn workers(plan: &Plan, mode: &Mode<'_>) -> Result<Option<Workers>, Error> {
+fn workers(plan: &Plan, mode: Mode<'_>) -> Result<Option<Workers>, Error> {
     let options = &plan.options;
-=======
-/// Whether slots run in processes of their own: several at once, or one that can be ended.
-fn in_workers(plan: &Plan, mode: Mode<'_>) -> Result<bool, Error> {
-    let several = plan.options.jobs > 1;
->>>>>>> wt-ground
     match mode {
         #[cfg(feature = "cli")]
         Mode::Program(_) => {

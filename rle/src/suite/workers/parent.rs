@@ -131,11 +131,8 @@ impl Launcher<'_> {
         let pid = self.living.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
         let ended = self.follow(&mut child, &ours, handoff, progress);
-<<<<<<< HEAD
-=======
         // A worker that goes on all the same is told by this.
         drop(ours);
->>>>>>> wt-ground
         self.living.remove(pid);
         let last_lines = outputs.join();
         let (last, status, out_of_time) = ended?;
