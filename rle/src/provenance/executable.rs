@@ -79,7 +79,7 @@ impl Capture {
 
     /// For another process of this start, which need not capture again; waits like
     /// [`whole`](Self::whole).
-    #[cfg(any(test, feature = "cli"))]
+    #[cfg(feature = "cli")]
     pub(crate) fn to_hand_over(&self) -> Provenance {
         let mut provenance = self.provenance.clone();
         if self.lacks_executable() {
