@@ -76,7 +76,8 @@ impl Ledger {
         let place = if let [directory] = aside { Some(*directory) } else { partial };
         for (label, path) in outputs(&self.export, stem) {
             let text = format!("{} {label} at scale {}\n", stem.replace('_', "-"), seen.scale);
-            let at_home = in_place && holds(&path, &text);
+            // While a move is half done, what it has not come to is still where it was.
+            let at_home = (in_place || in_partial) && holds(&path, &text);
             let moved = place.is_some_and(|directory| found_below(directory, &text));
             assert!(at_home || moved, "output {label} of {key:?} is lost");
             assert!(!(at_home && moved) || label == "outside", "{label} of {key:?} is there twice");
@@ -166,12 +167,12 @@ impl Moment {
         };
         for path in entries(&runs.join("_superseded")) {
             let name = name_of(&path);
-            match name.strip_suffix(".partial") {
-                Some(name) => {
-                    let stem = name.split('_').take(2).collect::<Vec<_>>().join("_");
-                    assert!(moment.partial.insert(stem, path).is_none(), "two moves at once");
-                }
-                None => moment.aside.push(path),
+            // Half done until it has its name and no step is left.
+            if name.ends_with(".partial") || path.join("journal.json").exists() {
+                let stem = name.split('_').take(2).collect::<Vec<_>>().join("_");
+                assert!(moment.partial.insert(stem, path).is_none(), "two moves at once");
+            } else {
+                moment.aside.push(path);
             }
         }
         for path in files_below(export) {
@@ -209,10 +210,17 @@ fn outputs(export: &Path, stem: &str) -> Vec<(&'static str, PathBuf)> {
     outputs
 }
 
-/// The records directly in a directory: each file that ends in `.json` has to be one.
+/// What stands beside the records of a move.
+const OTHER_FILES: [&str; 4] =
+    ["origin.json", "journal.json", "timings.json", "timings_hardware.json"];
+
+/// The records directly in a directory: each other file that ends in `.json` has to be one.
 fn records_in(directory: &Path) -> Vec<(String, Value)> {
     let mut records = Vec::new();
     for path in entries(directory) {
+        if OTHER_FILES.contains(&name_of(&path).as_str()) {
+            continue;
+        }
         if let Some(stem) = name_of(&path).strip_suffix(".json") {
             let record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
             let slug = record["algorithm"]["slug"].as_str().unwrap();
