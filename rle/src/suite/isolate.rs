@@ -138,6 +138,8 @@ mod tests {
 
     #[test]
     fn an_error_keeps_its_chain_and_a_panic_its_place() {
+        // The hook is the process's: no suite of another test may set its own meanwhile.
+        let _turn = crate::suite::turn::Turn::take().unwrap();
         let isolation = Isolation::begin();
         let inner = std::io::Error::other("disk on fire");
         let error = anyhow::Error::new(inner).context("saving the policy");
