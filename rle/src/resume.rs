@@ -72,6 +72,14 @@ impl Decision {
         Self::new(SlotAction::Busy, vec![Reason::plain(text)], false)
     }
 
+    /// The differences across which the record is reused, as they are shown.
+    pub(crate) fn accepted(&self) -> impl Iterator<Item = Reason> + '_ {
+        self.accepted.iter().cloned().map(|reason| Reason {
+            text: format!("accepted (--accept): {}", reason.text),
+            ..reason
+        })
+    }
+
     /// The slot goes on from a checkpoint.
     pub(crate) fn resume_from(mut self, text: String) -> Self {
         self.action = SlotAction::Resume;

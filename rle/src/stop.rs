@@ -24,6 +24,9 @@ pub(crate) const INTERRUPTED: u8 = 3;
 
 const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2];
 
+/// What becomes of the rest when a start stops.
+const LEFT: &str = "; slots that were not begun are left for the next start";
+
 /// Whether a start shall stop, shared with everything that can be asked to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<State>);
@@ -88,13 +91,11 @@ impl Stop {
     /// Requests a stop; a run whose algorithm never asked ends with the process.
     pub(crate) fn request(&self, why: &str) {
         if !self.0.requested.swap(true, Ordering::SeqCst) {
-            tracing::warn!(
-                "stopping: {why}; slots that were not begun are left for the next start"
-            );
+            tracing::warn!("stopping: {why}");
         }
         // In one order with `begin_run`: either sees what the other did.
         if !self.0.polled.load(Ordering::SeqCst) {
-            self.end_running("its algorithm does not ask should_stop()");
+            self.end_running("its algorithm has not asked should_stop() so far");
         }
     }
 
@@ -174,7 +175,7 @@ impl Listener {
                     .unwrap_or_else(PoisonError::into_inner);
                 if !*closed {
                     drop(closed);
-                    stop.request("the time of --stop-after is over");
+                    stop.request(&format!("the time of --stop-after is over{LEFT}"));
                 }
             });
         }
@@ -214,7 +215,7 @@ fn hear(mut signals: Signals, stop: &Stop, second: &(impl Fn() + Send)) {
             stop.end_now();
         }
         let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-        stop.request(&format!("{name} received"));
+        stop.request(&format!("{name} received{LEFT}"));
     }
 }
 

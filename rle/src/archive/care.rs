@@ -155,7 +155,7 @@ pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
     let known: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     entries.into_iter().find(|entry| entry.name == name).ok_or_else(|| {
         let hint = suggest::hint(name, known.iter().map(String::as_str));
-        Error::usage(format!("there is no archive `{name}`{hint}; `archive list` shows them"))
+        Error::usage(format!("there is no archive `{name}`{hint} (`archive list` shows them)"))
     })
 }
 
@@ -212,8 +212,8 @@ fn refuse_live(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<(), 
     });
     if let Some(path) = live {
         return Err(Error::usage(format!(
-            "archive `{}` is not restored: {} is in use; move it aside first, for instance by \
-             running with --rerun, or restore into an empty --export-dir",
+            "archive `{}` is not restored: {} is in use; move it away or \
+             remove it first",
             entry.name,
             path.display()
         )));

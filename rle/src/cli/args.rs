@@ -64,7 +64,7 @@ struct OptionSpec {
     kind: Kind,
     value_name: &'static str,
     help: String,
-    heading: &'static str,
+    heading: String,
 }
 
 /// Reads the command line.
@@ -123,7 +123,9 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
         kind: setting.kind,
         value_name: setting.value_name,
         help: setting.help.to_owned(),
-        heading: "Suite options",
+        heading: setting
+            .only_for
+            .map_or("Suite options".to_owned(), |command| format!("Options of `{command}`")),
     });
     let mut options: Vec<OptionSpec> = built_in.collect();
     for spec in specs {
@@ -136,7 +138,7 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
                 kind: Kind::Bool,
                 value_name: "BOOL",
                 help: format!("select {}", spec.name),
-                heading: "Algorithms",
+                heading: "Algorithms".to_owned(),
             }),
         }
     }
@@ -261,7 +263,7 @@ fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
                 .long(option.long.clone())
                 .value_name(option.value_name)
                 .help(option.help.clone())
-                .help_heading(option.heading)
+                .help_heading(option.heading.clone())
                 .action(action)
                 .num_args(if option.kind == Kind::Bool { 0..=1 } else { 1..=1 }),
         );

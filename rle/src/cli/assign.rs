@@ -302,6 +302,7 @@ impl<'a> Layers<'a> {
                     let example = match root {
                         "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
                         "provenance" => "provenance.KEY=VALUE",
+                        "variants" => "algorithm_configs.\"VARIANT\".KEY=VALUE",
                         _ => "env_config.KEY=VALUE",
                     };
                     return Err(Error::usage(format!(

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::algorithm::{AlgorithmSpec, ConfigSource};
 use crate::console::{Table, stdout_width};
 use crate::registry;
+use crate::suite::resolve_config;
 use crate::value::Value;
 
 use super::show::{self, Format};
@@ -44,13 +45,18 @@ pub(super) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error>
 
 /// One algorithm whose defaults cannot be used must not hide the others.
 fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
-    let config = match &spec.config {
-        ConfigSource::Typed(config_type) => config_type.defaults(),
-        ConfigSource::Untyped(value) => Ok(value.clone()),
+    let config = match (&spec.variant, &spec.config) {
+        (Some(variant), _) => {
+            resolve_config(spec, &[&variant.change]).map_err(|error| error.to_string())
+        }
+        (None, ConfigSource::Typed(config_type)) => {
+            config_type.defaults().map_err(|error| error.to_string())
+        }
+        (None, ConfigSource::Untyped(value)) => Ok(value.clone()),
     };
     let (config, fault) = match config {
         Ok(config) => (Some(config), None),
-        Err(fault) => (None, Some(fault.to_string())),
+        Err(fault) => (None, Some(fault)),
     };
     ListedAlgorithm {
         name: &spec.name,

@@ -17,7 +17,7 @@ use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
-use crate::suite::{Mode, Start, SuiteConfig, selection, settings, workers};
+use crate::suite::{Mode, Start, SuiteConfig, expand_variants, selection, settings, workers};
 use args::{Command, Invocation, Parsed};
 use assign::Request;
 use show::Format;
@@ -63,7 +63,10 @@ fn carry_out(
     }
     let request = assign::assign_all(config, &invocation, &specs)?;
     match invocation.command {
-        Command::List => list::list(&specs, request.asked.format),
+        Command::List => {
+            let specs = expand_variants(&specs, &request.config.variants)?;
+            list::list(&specs, request.asked.format)
+        }
         Command::Status => status(request, specs),
         Command::Verify if request.asked.interruption => {
             verify::interruption(&request.config, &specs, request.asked.format)

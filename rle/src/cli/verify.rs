@@ -44,17 +44,20 @@ fn shown(verification: &Verification, format: Format) -> Result<u8, Error> {
         text = table.render(stdout_width());
     }
     show::out(&format!(
-        "{text}{} records, {} tracked outputs, checkpoints of {} slots: {}\n",
-        verification.records,
-        verification.outputs,
-        verification.slots_with_checkpoints,
+        "{text}{}, {}, checkpoints of {}: {}\n",
+        plural(verification.records, "record"),
+        plural(verification.outputs, "tracked output"),
+        plural(verification.slots_with_checkpoints, "slot"),
         match verification.findings.len() {
             0 => "all as stored".to_owned(),
-            1 => "1 problem".to_owned(),
-            more => format!("{more} problems"),
+            problems => plural(problems, "problem"),
         }
     ))?;
     Ok(status)
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Proves that stopping at every checkpoint and going on gives what an unbroken run gives, for

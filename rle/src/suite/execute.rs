@@ -119,6 +119,10 @@ impl Executor<'_> {
     }
 
     fn run_locked(&mut self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
+        // Before anything is moved aside for a run that would end before it began.
+        if self.stop.is_requested() {
+            return SlotOutcome::NotRun;
+        }
         match self.clear_the_way(slot) {
             Ok(None) => SlotOutcome::Reused,
             Ok(Some(before)) => self

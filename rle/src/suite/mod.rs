@@ -4,6 +4,7 @@ mod attempt;
 mod config;
 mod execute;
 mod export_dir;
+mod into_config;
 mod isolate;
 pub(crate) mod plan;
 mod prepare;
@@ -19,7 +20,8 @@ mod variants;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;
 
-pub use config::{IntoSuiteConfig, OnBusy, SuiteConfig};
+pub use config::{OnBusy, SuiteConfig};
+pub use into_config::IntoSuiteConfig;
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
 pub(crate) use config::AlgorithmOverride;
@@ -27,9 +29,11 @@ pub(crate) use config::AlgorithmOverride;
 pub(crate) use config::ConfigChange;
 #[cfg(feature = "cli")]
 pub(crate) use execute::SLOT_PATIENCE;
+#[cfg(feature = "cli")]
+pub(crate) use plan::resolve_config;
 pub(crate) use run::Mode;
 #[cfg(feature = "cli")]
-pub(crate) use variants::Variant;
+pub(crate) use variants::{Variant, expand as expand_variants};
 
 #[cfg(feature = "cli")]
 use std::path::Path;
@@ -136,7 +140,7 @@ impl Start {
             .map(|(slot, decision)| SlotPlan {
                 slot: slot.id.to_string(),
                 action: decision.action,
-                reasons: decision.reasons.clone(),
+                reasons: decision.reasons.iter().cloned().chain(decision.accepted()).collect(),
             })
             .collect();
         SuitePlan { slots }

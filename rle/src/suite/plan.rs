@@ -70,7 +70,6 @@ pub(crate) struct Options {
     pub(crate) resume_checkpoints: bool,
     pub(crate) accept: Vec<String>,
     pub(crate) jobs: usize,
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only workers share GPUs"))]
     pub(crate) gpus_per_run: usize,
     pub(crate) fail_fast: bool,
     pub(crate) retries: u32,
@@ -230,8 +229,8 @@ impl Plan {
                 let keys: BTreeSet<String> = keys.collect();
                 let hint = suggest::hint(path, keys.iter().map(String::as_str));
                 return Err(Error::usage(format!(
-                    "--accept {path}: no request has such a field{hint}; give a path as `status` \
-                     shows it, such as provenance.source"
+                    "--accept {path}: no request has such a field{hint} (give a path as `status` \
+                     shows it, such as provenance.source)"
                 )));
             }
         }

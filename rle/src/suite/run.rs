@@ -110,6 +110,11 @@ fn workers(plan: &Plan, mode: Mode<'_>) -> Result<Option<Workers>, Error> {
              processes with their own run_numbers",
             options.jobs
         ))),
+        _ if options.gpus_per_run > 0 => Err(Error::usage(format!(
+            "gpus_per_run({}): only a program made by #[rle::main] can give a run GPUs of its own, \
+             because they are set for a process; use #[rle::main], or set CUDA_VISIBLE_DEVICES",
+            options.gpus_per_run
+        ))),
         _ => Ok(None),
     }
 }
