@@ -243,7 +243,7 @@ fn find_command(word: &str) -> Result<Command, Error> {
 fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
     let mut commands = String::from("Commands:\n");
     for (name, _, help) in COMMANDS {
-        writeln!(commands, "  {name:<8}{help}").expect("writing to a string does not fail");
+        writeln!(commands, "  {name:<9}{help}").expect("writing to a string does not fail");
     }
     commands.push_str(
         "\nBOOL is true, false, 1, 0, yes, no, on or off; without a value it is true.\n\
