@@ -1,6 +1,7 @@
 //! Code is known by its contents: what is committed, or written elsewhere, repeats nothing.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::steps::Bench;
@@ -16,11 +17,15 @@ fn write(bench: &Bench, name: &str, text: &str) {
 }
 
 fn git(bench: &Bench, arguments: &[&str]) {
+    git_in(&bench.path("source"), arguments);
+}
+
+fn git_in(directory: &Path, arguments: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=tester", "-c", "user.email=tester@example.invalid"])
         .args(["-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"])
         .args(arguments)
-        .current_dir(bench.path("source"))
+        .current_dir(directory)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .output()
@@ -121,4 +126,94 @@ fn sources_without_a_repository_serve_as_well() {
     write(&bench, "src/lib.rs", "fn more() {}\n");
     let status = bench.status(&ASKED);
     assert_eq!(status[1].2, "provenance.source.tree_sha256: src/lib.rs changed");
+}
+
+/// Computes once, and a second start reuses it all; gives what the record knows of the sources.
+fn runs_and_is_reused(bench: &Bench) -> serde_json::Value {
+    bench.run(&ASKED).assert_status(0);
+    assert_reused(bench);
+    let source = provenance(bench);
+    assert!(source["tree_sha256"].is_string(), "{source}");
+    source
+}
+
+fn reason(source: &serde_json::Value) -> &str {
+    source["reason"].as_str().unwrap_or_default()
+}
+
+/// A repository beside the sources, with one commit.
+fn upstream(bench: &Bench) -> std::path::PathBuf {
+    let upstream = bench.path("upstream");
+    fs::create_dir_all(upstream.join("src")).unwrap();
+    fs::write(upstream.join("Cargo.toml"), "[workspace]\n").unwrap();
+    fs::write(upstream.join("src/lib.rs"), "pub fn step() {}\n").unwrap();
+    git_in(&upstream, &["init", "--quiet"]);
+    for more in [false, true] {
+        fs::write(upstream.join("src/more.rs"), format!("// {more}\n")).unwrap();
+        git_in(&upstream, &["add", "."]);
+        git_in(&upstream, &["commit", "--quiet", "-m", "a state of the sources"]);
+    }
+    upstream
+}
+
+#[test]
+fn a_repository_without_a_commit_runs() {
+    let bench = Bench::new();
+    write(&bench, "src/lib.rs", "\n");
+    git(&bench, &["init", "--quiet"]);
+    let source = runs_and_is_reused(&bench);
+    assert!(source["revision"].is_null() && !reason(&source).is_empty(), "{source}");
+}
+
+#[test]
+fn a_detached_head_runs() {
+    let bench = computed();
+    git(&bench, &["checkout", "--quiet", "--detach"]);
+    let source = runs_and_is_reused(&bench);
+    assert!(source["revision"].is_string(), "{source}");
+}
+
+#[test]
+fn a_shallow_clone_a_worktree_and_a_submodule_run() {
+    let shallow = Bench::new();
+    let url = format!("file://{}", upstream(&shallow).display());
+    fs::remove_dir_all(shallow.path("source")).unwrap();
+    git_in(&shallow.path("outside"), &["clone", "--quiet", "--depth", "1", &url, "../source"]);
+    assert!(runs_and_is_reused(&shallow)["revision"].is_string());
+
+    let linked = Bench::new();
+    let main = upstream(&linked);
+    fs::remove_dir_all(linked.path("source")).unwrap();
+    git_in(&main, &["worktree", "add", "--quiet", "../source"]);
+    assert!(runs_and_is_reused(&linked)["revision"].is_string());
+
+    let nested = computed();
+    let url = format!("file://{}", upstream(&nested).display());
+    let allow = "protocol.file.allow=always";
+    git(&nested, &["-c", allow, "submodule", "--quiet", "add", &url, "vendor"]);
+    git(&nested, &["commit", "--quiet", "-m", "a module of another repository"]);
+    assert!(runs_and_is_reused(&nested)["revision"].is_string());
+    write(&nested, "vendor/src/lib.rs", "pub fn step() { /* another */ }\n");
+    let status = nested.status(&ASKED);
+    assert_eq!(status[1].2, "provenance.source.tree_sha256: vendor/src/lib.rs changed");
+}
+
+#[test]
+fn refused_ownership_and_a_missing_git_run() {
+    let bench = computed();
+    bench.set("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    bench.set("GIT_CONFIG_GLOBAL", "/dev/null");
+    bench.set("GIT_CONFIG_SYSTEM", "/dev/null");
+    assert_reused(&bench);
+    let again = [&ASKED[..], &["--rerun", "gamma:0"]].concat();
+    bench.run(&again).assert_status(0);
+    let source = provenance(&bench);
+    assert!(source["revision"].is_null() && !reason(&source).is_empty(), "{source}");
+
+    let bench = computed();
+    bench.set("PATH", "/nowhere");
+    assert_reused(&bench);
+    bench.run(&again).assert_status(0);
+    let source = provenance(&bench);
+    assert!(source["revision"].is_null() && reason(&source).contains("git"), "{source}");
 }

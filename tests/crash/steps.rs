@@ -1,6 +1,6 @@
 //! Starts of the program `steps`, each with a journal of its own, in a directory of their own.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Bench {
     root: TempDir,
     starts: Cell<u32>,
+    /// What the program finds in its environment beside what it needs.
+    variables: RefCell<Vec<(&'static str, &'static str)>>,
 }
 
 /// One start of the program.
@@ -41,11 +43,16 @@ impl Bench {
             fs::create_dir(root.path().join(directory)).unwrap();
         }
         fs::write(root.path().join("source/Cargo.toml"), "[workspace]\n").unwrap();
-        Self { root, starts: Cell::new(0) }
+        Self { root, starts: Cell::new(0), variables: RefCell::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
+    }
+
+    /// Sets a variable of every start from now on.
+    pub(crate) fn set(&self, name: &'static str, value: &'static str) {
+        self.variables.borrow_mut().push((name, value));
     }
 
     pub(crate) fn export(&self) -> PathBuf {
@@ -73,6 +80,7 @@ impl Bench {
             .env("STEPS_OUTSIDE", self.path("outside"))
             .env("STEPS_SOURCE", self.path("source"))
             .env("STEPS_MICROS", "3000")
+            .envs(self.variables.borrow().iter().copied())
             .stdin(std::process::Stdio::null())
             .stdout(File::create(home.join("stdout")).unwrap())
             .stderr(File::create(home.join("stderr")).unwrap());
