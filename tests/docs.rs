@@ -21,8 +21,8 @@ const MARK: &str = "\u{1}next";
 const PROJECT: &str = "/path/to/project";
 const REPOSITORY: &str = "/path/to/rle";
 
-/// A page that interrupts by the clock may meet a slow machine.
-const TRIES: usize = 3;
+/// After how many seconds a page interrupts, by try: it may meet a slow machine or a fast one.
+const INTERRUPTED_AFTER: [&str; 8] = ["0.4", "0.6", "0.3", "0.9", "0.2", "1.5", "0.5", "0.4"];
 
 /// In place of `cargo run`: the example, which is built already.
 const CARGO: &str = r#"#!/bin/bash
@@ -80,8 +80,8 @@ fn check(page: &Path, root: &Path, programs: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let steps = steps(&text);
     let mut differing = Vec::new();
-    for _ in 0..TRIES {
-        let outputs = run(&steps, page.ends_with("README.md"), root, programs);
+    for after in INTERRUPTED_AFTER {
+        let outputs = run(&steps, page.ends_with("README.md"), root, programs, after);
         let commands = steps.iter().filter(|step| matches!(step, Step::Command { .. }));
         assert_eq!(commands.clone().count(), outputs.len(), "{}: {outputs:?}", page.display());
         differing = commands.zip(outputs).filter(|(step, found)| !is_like(step, found)).collect();
@@ -157,7 +157,13 @@ fn file(block: &[(usize, &str)]) -> Option<Step> {
 }
 
 /// The output of each command.
-fn run(steps: &[Step], first_page: bool, root: &Path, programs: &Path) -> Vec<Vec<String>> {
+fn run(
+    steps: &[Step],
+    first_page: bool,
+    root: &Path,
+    programs: &Path,
+    interrupted_after: &str,
+) -> Vec<Vec<String>> {
     let session = tempfile::tempdir().expect("a temporary directory");
     let session_path = fs::canonicalize(session.path()).expect("a path");
     let project = session_path.join("project");
@@ -174,7 +180,11 @@ fn run(steps: &[Step], first_page: bool, root: &Path, programs: &Path) -> Vec<Ve
             }
             Step::Command { text, output, .. } => {
                 let interrupted = output.first().is_some_and(|first| first == "^C");
-                let by = if interrupted { "timeout --preserve-status -s INT 0.4 " } else { "" };
+                let by = if interrupted {
+                    format!("timeout --preserve-status -s INT {interrupted_after} ")
+                } else {
+                    String::new()
+                };
                 // A command may ask for the status of the one before.
                 writeln!(script, "(exit $status)\n{by}{text}\nstatus=$?\necho '{MARK}'")
                     .expect("text");
