@@ -21,8 +21,10 @@ const MARK: &str = "\u{1}next";
 const PROJECT: &str = "/path/to/project";
 const REPOSITORY: &str = "/path/to/rle";
 
-/// After how many seconds a page interrupts, by try: it may meet a slow machine or a fast one.
-const INTERRUPTED_AFTER: [&str; 8] = ["0.4", "0.6", "0.3", "0.9", "0.2", "1.5", "0.5", "0.4"];
+/// How many seconds after a run's start a page interrupts it, by try: it may meet a slow machine
+/// or a fast one.
+const INTERRUPTED_AFTER: [&str; 8] =
+    ["0.10", "0.15", "0.05", "0.20", "0.02", "0.30", "0.08", "0.12"];
 
 /// In place of `cargo run`: the example, which is built already.
 const CARGO: &str = r#"#!/bin/bash
@@ -180,13 +182,19 @@ fn run(
             }
             Step::Command { text, output, .. } => {
                 let interrupted = output.first().is_some_and(|first| first == "^C");
-                let by = if interrupted {
-                    format!("timeout --preserve-status -s INT {interrupted_after} ")
+                // With job control, for else the shell has its children ignore the signal.
+                let command = if interrupted {
+                    format!(
+                        "set -m\n{text} > interrupted 2>&1 &\nset +m\n\
+                         while kill -0 $! && ! grep -q ' started$' interrupted; do sleep 0.01; done\n\
+                         sleep {interrupted_after}; kill -INT $!; wait $!; status=$?\n\
+                         cat interrupted; rm interrupted; (exit $status)"
+                    )
                 } else {
-                    String::new()
+                    text.clone()
                 };
                 // A command may ask for the status of the one before.
-                writeln!(script, "(exit $status)\n{by}{text}\nstatus=$?\necho '{MARK}'")
+                writeln!(script, "(exit $status)\n{command}\nstatus=$?\necho '{MARK}'")
                     .expect("text");
             }
         }
