@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::config_override::AlgorithmOverride;
 use crate::context::{PrepareContext, RunContext};
 use crate::run_result::RunResult;
 use crate::slot::Slug;
-use crate::suite::AlgorithmOverride;
 use crate::typed::ConfigType;
 use crate::value::Value;
 

@@ -54,6 +54,7 @@ mod canonical;
 mod checkpoint;
 #[cfg(feature = "cli")]
 mod cli;
+mod config_override;
 mod console;
 mod context;
 mod digest;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::provenance::ProvenanceMode;
 use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
 use crate::suite::selection::{flag_option, near_or_list};
 use crate::suite::settings::{Kind, SETTINGS};
-use crate::suite::{AlgorithmOverride, ConfigChange, OnBusy, SuiteConfig};
+use crate::suite::{OnBusy, SuiteConfig};
 use crate::typed;
 use crate::value::Value;
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
+use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::suggest;
+use crate::suite::Variant;
 use crate::suite::selection::reserved_key;
-use crate::suite::{AlgorithmOverride, ConfigChange, Variant};
 use crate::typed;
 use crate::value::Value;
 

@@ -7,29 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::provenance::{self, Provenance, ProvenanceMode};
 use crate::suite::variants::Variant;
 use crate::value::Value;
-
-/// A request for one algorithm's configuration, under its name or slug.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct AlgorithmOverride {
-    /// As written: a label or a slug.
-    pub(crate) algorithm: String,
-    /// Where it was written, for messages.
-    pub(crate) origin: String,
-    pub(crate) change: ConfigChange,
-}
-
-/// How an override changes a configuration.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ConfigChange {
-    /// A table merged key by key.
-    Table(Value),
-    /// One value as text: the declared type decides how it is read.
-    Text { path: Vec<String>, text: String },
-}
 
 /// An experiment suite: an environment, shared settings, and which algorithms run how often.
 ///

@@ -24,9 +24,6 @@ pub use config::{OnBusy, SuiteConfig};
 pub use into_config::IntoSuiteConfig;
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
-pub(crate) use config::AlgorithmOverride;
-#[cfg(feature = "cli")]
-pub(crate) use config::ConfigChange;
 #[cfg(feature = "cli")]
 pub(crate) use execute::SLOT_PATIENCE;
 #[cfg(feature = "cli")]

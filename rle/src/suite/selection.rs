@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::config_override::AlgorithmOverride;
 use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::slot::{SlotId, Slug};
 use crate::suggest;
@@ -219,8 +220,8 @@ pub(crate) fn select_runs(config: &SuiteConfig) -> Result<Vec<u32>, Error> {
 pub(crate) fn overrides_by_algorithm<'a>(
     config: &'a SuiteConfig,
     specs: &[AlgorithmSpec],
-) -> Result<BTreeMap<usize, Vec<&'a super::config::AlgorithmOverride>>, Error> {
-    let mut by_algorithm: BTreeMap<usize, Vec<&super::config::AlgorithmOverride>> = BTreeMap::new();
+) -> Result<BTreeMap<usize, Vec<&'a AlgorithmOverride>>, Error> {
+    let mut by_algorithm: BTreeMap<usize, Vec<&AlgorithmOverride>> = BTreeMap::new();
     for change in &config.overrides {
         let index = find_algorithm(specs, &change.algorithm).map_err(|error| {
             Error::usage(format!("algorithm_configs ({}): {error}", change.origin))

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::algorithm::{AlgorithmSpec, VariantOf};
+use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::slot::Slug;
-use crate::suite::config::{AlgorithmOverride, ConfigChange};
 use crate::suite::selection;
 use crate::value::Value;
 
