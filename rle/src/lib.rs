@@ -78,7 +78,7 @@ mod storage;
 mod stub;
 mod suggest;
 mod suite;
-mod timings;
+pub mod timings;
 mod typed;
 pub mod value;
 #[cfg(feature = "cli")]
