@@ -59,6 +59,7 @@ mod console;
 mod context;
 mod digest;
 mod error;
+pub mod hardware;
 mod host;
 #[doc(hidden)]
 pub mod private;
