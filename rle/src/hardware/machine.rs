@@ -106,7 +106,9 @@ impl Machine {
     /// The text of a file, by its absolute path on the machine; none where it cannot be read.
     pub(super) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.path(path)).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        let text = String::from_utf8_lossy(&bytes);
+        // Some tools that capture a machine keep the C string's end.
+        Some(text.trim_end_matches('\0').to_owned())
     }
 
     /// The one number that a file holds.

@@ -17,6 +17,9 @@ use visible::Choice;
 enum Reading {
     /// There is no such source on this machine.
     Absent,
+    /// It is there and says that the driver is not.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only the library says so"))]
+    NoDriver,
     /// It is there and does not work.
     Broken(String),
     /// It does not answer in time.
@@ -69,15 +72,26 @@ fn devices(machine: &Machine) -> Result<Vec<Device>, String> {
         Reading::Devices(devices) => return Ok(devices),
         // The program asks the same driver.
         Reading::Hung(hung) => return Err(hung),
+        // As on each machine that has the software and no GPU.
+        Reading::NoDriver if !has_nvidia_device(machine) => return Ok(Vec::new()),
+        Reading::NoDriver => problem = Some("their driver is not loaded".to_owned()),
         Reading::Broken(broken) => problem = Some(broken),
         Reading::Absent => {}
     }
     let patience = machine.gpus.patience.saturating_sub(began.elapsed());
     match smi::read(machine, patience) {
         Reading::Devices(devices) => Ok(devices),
-        Reading::Absent => problem.map_or(Ok(Vec::new()), Err),
+        Reading::Absent | Reading::NoDriver => problem.map_or(Ok(Vec::new()), Err),
         Reading::Broken(broken) | Reading::Hung(broken) => Err(problem.unwrap_or(broken)),
     }
+}
+
+fn has_nvidia_device(machine: &Machine) -> bool {
+    const NVIDIA: &str = "0x10de";
+    let devices = "/sys/bus/pci/devices";
+    let vendor = |device: &String| machine.text(format!("{devices}/{device}/vendor"));
+    let names = machine.names(devices);
+    names.iter().filter_map(vendor).any(|vendor| vendor.trim() == NVIDIA)
 }
 
 #[cfg(feature = "gpu")]

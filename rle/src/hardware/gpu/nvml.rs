@@ -42,8 +42,7 @@ fn read(library: &OsStr) -> Reading {
     let nvml = match Nvml::builder().lib_path(library).init() {
         Ok(nvml) => nvml,
         Err(NvmlError::LibloadingError(error)) => return not_loaded(library, &error.to_string()),
-        // Also what a machine says that has the library and no GPU.
-        Err(NvmlError::DriverNotLoaded | NvmlError::LibraryNotFound) => return Reading::Absent,
+        Err(NvmlError::DriverNotLoaded) => return Reading::NoDriver,
         Err(error) => return Reading::Broken(format!("the management library failed: {error}")),
     };
     let count = match nvml.device_count() {
