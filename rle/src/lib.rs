@@ -9,6 +9,7 @@
 
 mod canonical;
 mod error;
+pub mod hardware;
 mod host;
 mod stage;
 mod storage;

@@ -7,12 +7,11 @@ use std::path::Path;
 
 use super::format::parse_object;
 use crate::Error;
+use crate::hardware::id_of;
 use crate::storage::write_json_atomically;
 use crate::value::Value;
 
 const SCHEMA_VERSION: u64 = 1;
-/// Hexadecimal digits of the hash that an id shows.
-const ID_DIGITS: usize = 16;
 
 /// The id of the description in which nothing is known.
 pub(crate) fn unknown_hardware_id() -> String {
@@ -37,11 +36,6 @@ pub(super) fn unknown_hardware() -> Value {
     ]
     .into_iter()
     .collect()
-}
-
-fn id_of(description: &Value) -> String {
-    let sha256 = description.canonical_sha256().expect("a description holds no NaN");
-    format!("hw_{}", &sha256[..ID_DIGITS])
 }
 
 /// Adds `description` to the file at `path` unless its id is there. The caller holds the lock.
