@@ -14,7 +14,7 @@ mod host;
 mod stage;
 mod storage;
 mod suggest;
-mod timings;
+pub mod timings;
 pub mod value;
 
 #[cfg(feature = "suite")]
