@@ -68,6 +68,8 @@ mod typed;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
+mod looking;
+#[cfg(feature = "cli")]
 mod verify;
 
 pub use error::Error;
@@ -100,6 +102,10 @@ pub use rle_macros::{algorithm, main, prepare, stages, timed, timed_block};
 #[cfg(feature = "suite")]
 #[doc(hidden)]
 pub use private as __private;
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use cli::standalone as __standalone;
 
 /// The result of a trainer: any error fits, `?` takes everything.
 #[cfg(feature = "suite")]
