@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(text(12.803_21, Some(0.4176)), "12.80 0.42");
         assert_eq!(text(1250.3, Some(33.0)), "1250 33");
         assert_eq!(text(1250.3, None), "1250");
-        assert_eq!(text(0.000_012_345, None), "0.000012345");
+        assert_eq!(text(0.000_012_346, None), "0.00001235");
         assert_eq!(text(1.25, None), "1.250");
         assert_eq!(text(2.0, Some(0.0)), "2.000 0.000");
         assert_eq!(text(0.0, None), "0.0");
