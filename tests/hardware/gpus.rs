@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const A16: &str = "GPU-a1|NVIDIA A16|1|15356|128|6251|1755|1280|-";
-const A100: &str = "GPU-b1|NVIDIA A100-SXM4-40GB|2|40960|5120|1215|1410|6912|-";
+pub(crate) const A16: &str = "GPU-a1|NVIDIA A16|1|15356|128|6251|1755|1280|-";
+pub(crate) const A100: &str = "GPU-b1|NVIDIA A100-SXM4-40GB|2|40960|5120|1215|1410|6912|-";
 const DIVIDED: &str = "GPU-c1|NVIDIA A100-SXM4-40GB|3|40960|5120|1215|1410|6912|\
                        MIG-1/NVIDIA A100-SXM4-40GB MIG 1g.5gb/4864,\
                        MIG-2/NVIDIA A100-SXM4-40GB MIG 2g.10gb/9856";
 
 /// A directory in which the loader finds the stand-in.
-fn library(kind: &'static str) -> PathBuf {
+pub(crate) fn library(kind: &'static str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let root = BUILT.get_or_init(|| {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvml");

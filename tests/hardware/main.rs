@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 mod gpus;
 #[cfg(target_os = "linux")]
+mod runner;
+#[cfg(target_os = "linux")]
 mod system;
 mod trees;
 

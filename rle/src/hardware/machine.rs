@@ -86,6 +86,13 @@ impl Machine {
         self
     }
 
+    /// Asks nobody about GPUs.
+    #[must_use]
+    pub fn without_gpus(mut self) -> Self {
+        (self.gpus.library, self.gpus.program) = (None, None);
+        self
+    }
+
     /// Waits this long for the driver of the GPUs; 20 seconds unless set.
     #[must_use]
     pub fn driver_patience(mut self, patience: Duration) -> Self {
