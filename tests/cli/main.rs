@@ -15,4 +15,5 @@ mod records;
 mod resume;
 mod robustness;
 mod support;
+mod terminal;
 mod words;

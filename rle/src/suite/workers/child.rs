@@ -188,6 +188,7 @@ fn report(socket: &UnixStream, snapshot: &ProgressSnapshot) {
         socket,
         &Report::Progress {
             position: snapshot.position,
+            origin: snapshot.origin,
             total: snapshot.total,
             message: snapshot.message.to_string(),
         },
