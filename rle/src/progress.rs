@@ -106,7 +106,7 @@ impl Progress {
 
     /// Shows what another process has told of its own.
     #[cfg(feature = "cli")]
-    pub(crate) fn follow(&self, other: ProgressSnapshot) {
+    pub(crate) fn follow(&self, other: &ProgressSnapshot) {
         self.shared.origin.store(other.origin, Ordering::Relaxed);
         self.shared.total.store(other.total.unwrap_or(NO_TOTAL), Ordering::Relaxed);
         self.shared.position.store(other.position, Ordering::Relaxed);
@@ -210,11 +210,11 @@ mod tests {
     #[test]
     fn a_follower_shows_what_it_is_told() {
         let (told, follower) = (Progress::new(), Progress::new());
-        follower.follow(told.snapshot());
+        follower.follow(&told.snapshot());
         told.set_position(40);
         told.set_total(90);
         told.set_message("return 1");
-        follower.follow(told.snapshot());
+        follower.follow(&told.snapshot());
         assert_eq!(follower.snapshot(), told.snapshot());
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::support::Lab;
 
 /// How long a screen may take to show what is expected of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A terminal of its own server, with the program in it.
 struct Terminal {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod config;
+mod debugger;
 mod execute;
 mod export_dir;
 mod into_config;

@@ -17,6 +17,7 @@ use crate::algorithm::AlgorithmSpec;
 use crate::console::SuiteConsole;
 use crate::progress::{Progress, ProgressSnapshot};
 use crate::stop::{Listener, Stop};
+use crate::suite::debugger;
 use crate::suite::execute::Executor;
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::Plan;
@@ -113,6 +114,7 @@ fn run(
     }
     // Sent by hand to this process alone, signals have the effect they have in one process.
     let _listener = Listener::begin(stop, None, || {});
+    debugger::wait(&slot.id, stop);
     let reporter = Reporter::begin(socket)?;
     let console = SuiteConsole::for_worker(reporter.watch());
     let isolation = Isolation::begin();

@@ -178,7 +178,7 @@ impl Launcher<'_> {
             match reports.recv_timeout(LOOK) {
                 Ok(Report::Progress { position, origin, total, message }) => {
                     let message = message.into();
-                    progress.follow(ProgressSnapshot { position, origin, total, message });
+                    progress.follow(&ProgressSnapshot { position, origin, total, message });
                 }
                 Ok(Report::Outcome(outcome)) => last = Some(Ended::Said(outcome)),
                 Ok(Report::Refused(why)) => last = Some(Ended::Refused(why)),
