@@ -2,7 +2,6 @@
 
 mod attempt;
 mod config;
-mod debugger;
 mod execute;
 mod export_dir;
 mod into_config;

@@ -11,7 +11,6 @@ use crate::slot::Slug;
 use crate::stop::{Listener, Stop};
 use crate::storage::{FileLock, sweep_leftovers};
 use crate::suite::Start;
-use crate::suite::debugger;
 use crate::suite::execute::{Executor, SLOT_PATIENCE};
 use crate::suite::export_dir;
 use crate::suite::isolate::Isolation;
@@ -57,7 +56,8 @@ pub(super) fn run(
     let reused = start.slots_to_reuse();
     console.start(start.plan.slots.len(), reused);
     let stop = Stop::default();
-    debugger::check(start.plan.slots.iter().map(|slot| &slot.id), workers.is_some());
+    #[cfg(feature = "cli")]
+    super::workers::check_debugger(start.plan.slots.iter().map(|slot| &slot.id), workers.is_some());
     let outcomes = if let Some(workers) = workers {
         #[cfg(feature = "cli")]
         {

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::debugger;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::console::SuiteConsole;
 use crate::progress::{Progress, ProgressSnapshot};
 use crate::stop::{Listener, Stop};
-use crate::suite::debugger;
 use crate::suite::execute::Executor;
 use crate::suite::isolate::Isolation;
 use crate::suite::plan::Plan;

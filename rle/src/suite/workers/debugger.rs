@@ -13,7 +13,7 @@ const VARIABLE: &str = "RLE_WAIT_FOR_DEBUGGER";
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Warns where the variable would have no effect in a start of these slots.
-pub(super) fn check<'a>(slots: impl Iterator<Item = &'a SlotId>, in_workers: bool) {
+pub(crate) fn check<'a>(slots: impl Iterator<Item = &'a SlotId>, in_workers: bool) {
     let Some(asked) = asked() else { return };
     if let Some(problem) = problem(&asked, slots, in_workers) {
         tracing::warn!("{VARIABLE} is `{}`, {problem}", asked.escape_debug());
