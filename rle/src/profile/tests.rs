@@ -7,9 +7,8 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use super::registry::{StageTotal, begin_run};
 use super::sums::{Reading, Sums, Totals};
-use super::{AsyncGuard, Guard, Site};
+use super::{AsyncGuard, Guard, Site, StageTotal, begin_run};
 use crate::Stage;
 
 macro_rules! site {
@@ -338,20 +337,20 @@ fn guards_can_be_sent() {
 #[test]
 fn totals_keep_the_extremes_of_a_lap() {
     let sums = Sums::new();
-    for nanos in [50, 10, 30] {
-        sums.record(nanos, 1);
+    for ticks in [50, 10, 30] {
+        sums.record(ticks, 1);
     }
     let first = sums.read();
     assert_eq!(
         first.since(Reading::ZERO, 1),
-        Totals { calls: 3, nanos: 90, shortest: 10, longest: 50 }
+        Totals { calls: 3, ticks: 90, shortest: 10, longest: 50 }
     );
-    for nanos in [20, 40] {
-        sums.record(nanos, 2);
+    for ticks in [20, 40] {
+        sums.record(ticks, 2);
     }
     assert_eq!(
         sums.read().since(first, 2),
-        Totals { calls: 2, nanos: 60, shortest: 20, longest: 40 }
+        Totals { calls: 2, ticks: 60, shortest: 20, longest: 40 }
     );
 }
 
@@ -363,7 +362,7 @@ fn a_call_at_the_change_of_laps_keeps_its_time() {
     sums.record(70, 1);
     assert_eq!(
         sums.read().since(first, 2),
-        Totals { calls: 1, nanos: 70, shortest: 70, longest: 70 }
+        Totals { calls: 1, ticks: 70, shortest: 70, longest: 70 }
     );
     assert_eq!(sums.read().since(sums.read(), 2), Totals::ZERO);
 }
