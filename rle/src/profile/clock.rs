@@ -1,12 +1,13 @@
 //! The one clock of the timed stages: the CPU's time-stamp counter where it may be trusted, else
 //! the system's monotonic clock. A wall-clock jump changes neither.
 //!
-//! Calls count in ticks; ticks become seconds when somebody reads, by [`Rate`].
+//! Calls count in ticks; ticks become seconds when somebody reads, by [`Rate`]. With
+//! `RLE_CLOCK=system` the system's clock is read in any case.
 
 mod rate;
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rate::{Pair, Rate};
@@ -22,27 +23,49 @@ static RATE: Mutex<Rate> = Mutex::new(Rate::UNKNOWN);
 /// The first rate is measured over this time, by whoever reads sums first.
 const FIRST_MEASURE: Duration = Duration::from_micros(500);
 
-/// Ticks since some moment.
-#[inline]
-pub(super) fn now() -> u64 {
-    match SOURCE.load(Ordering::Relaxed) {
-        COUNTER => counter::ticks(),
-        SYSTEM => system_ticks(),
-        _ => first_use(),
+/// When a call began. Of the size of an `Instant`, which has a niche.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start {
+    Counter(u64),
+    System(Instant),
+}
+
+impl Start {
+    #[inline]
+    pub(super) fn now() -> Self {
+        match SOURCE.load(Ordering::Relaxed) {
+            COUNTER => Self::Counter(counter::ticks()),
+            SYSTEM => Self::System(Instant::now()),
+            _ => first_use(),
+        }
     }
+
+    /// Ticks since then.
+    #[inline]
+    pub(super) fn elapsed(self) -> u64 {
+        match self {
+            // Between CPUs the counter may be a few ticks behind.
+            Self::Counter(start) => counter::ticks().saturating_sub(start),
+            Self::System(start) => nanoseconds(start.elapsed()),
+        }
+    }
+}
+
+/// 584 years fit.
+#[inline]
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_secs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(time.subsec_nanos()))
 }
 
 /// Seconds per tick, as exact as the time since the first call allows.
 ///
 /// The first caller waits for half a millisecond.
 pub(super) fn seconds_per_tick() -> f64 {
-    let started = now();
-    if SOURCE.load(Ordering::Relaxed) == SYSTEM {
+    if let Start::System(_) = Start::now() {
         return 1e-9;
     }
     let mut rate = RATE.lock().unwrap_or_else(PoisonError::into_inner);
     if !rate.is_known() {
-        rate.begin(Pair { ticks: started, at: Instant::now() });
         rate.measure(take_pair(), || {
             let begun = Instant::now();
             while begun.elapsed() < FIRST_MEASURE {
@@ -67,23 +90,24 @@ fn take_pair() -> Pair {
 }
 
 #[cold]
-fn first_use() -> u64 {
-    let source = if counter::is_usable() { COUNTER } else { SYSTEM };
+fn first_use() -> Start {
+    let source = if wants_counter() && counter::is_usable() { COUNTER } else { SYSTEM };
     if source == COUNTER {
-        let pair = take_pair();
-        RATE.lock().unwrap_or_else(PoisonError::into_inner).begin(pair);
-    } else {
-        system_ticks();
+        RATE.lock().unwrap_or_else(PoisonError::into_inner).begin(take_pair());
     }
     SOURCE.store(source, Ordering::Relaxed);
-    now()
+    Start::now()
 }
 
-/// Nanoseconds since the first use; 584 years fit.
-fn system_ticks() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let elapsed = START.get_or_init(Instant::now).elapsed();
-    elapsed.as_secs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(elapsed.subsec_nanos()))
+fn wants_counter() -> bool {
+    match std::env::var("RLE_CLOCK").as_deref() {
+        Ok("system") => false,
+        Err(_) | Ok("" | "auto") => true,
+        Ok(other) => {
+            tracing::warn!("RLE_CLOCK is `{other}`, expected `auto` or `system`; `auto` is used");
+            true
+        }
+    }
 }
 
 /// The CPU's counter, and whether it runs at one speed, on, and alike on all CPUs.
@@ -132,7 +156,7 @@ mod counter {
 mod counter {
     #[inline]
     pub(super) fn ticks() -> u64 {
-        super::system_ticks()
+        0
     }
 
     pub(super) fn is_usable() -> bool {
@@ -141,7 +165,10 @@ mod counter {
 }
 
 /// The clock that Linux reads itself; none where it does not say.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", any(target_os = "linux", target_os = "macos"))
+))]
 fn kernel_clock() -> Option<String> {
     const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(FILE).ok().map(|name| name.trim().to_owned())
@@ -153,13 +180,13 @@ mod tests {
 
     #[test]
     fn ticks_agree_with_the_system_clock() {
-        let (begun, first) = (Instant::now(), now());
+        let (begun, start) = (Instant::now(), Start::now());
         while begun.elapsed() < Duration::from_millis(20) {
             std::hint::spin_loop();
         }
-        let (last, elapsed) = (now(), begun.elapsed().as_secs_f64());
-        #[expect(clippy::cast_precision_loss, reason = "a few million ticks")]
-        let seconds = (last - first) as f64 * seconds_per_tick();
+        let (ticks, elapsed) = (start.elapsed(), begun.elapsed().as_secs_f64());
+        #[expect(clippy::cast_precision_loss, reason = "some million ticks")]
+        let seconds = ticks as f64 * seconds_per_tick();
         // Losing the CPU between the two readings of an end makes them differ: seldom, and by
         // milliseconds at most.
         assert!((seconds / elapsed - 1.0).abs() < 0.2, "{seconds} s by ticks in {elapsed} s");
@@ -168,9 +195,8 @@ mod tests {
     #[test]
     fn a_counter_that_the_kernel_reads_is_used() {
         let read = kernel_clock().is_some_and(|name| name == "tsc" || name == "arch_sys_counter");
-        now();
-        if read {
-            assert_eq!(SOURCE.load(Ordering::Relaxed), COUNTER);
+        if read && wants_counter() {
+            assert!(matches!(Start::now(), Start::Counter(_)));
         } else {
             eprintln!("skipped: the kernel of this machine does not read the CPU's counter");
         }

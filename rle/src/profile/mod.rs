@@ -16,6 +16,7 @@ mod tests;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Stage;
+use clock::Start;
 use registry::RowKey;
 use thread::Entered;
 pub(crate) use windows::{RunTimer, StageTotal, begin_run};
@@ -36,7 +37,7 @@ pub struct Site {
 pub struct Guard {
     row: usize,
     entered: Entered,
-    start: u64,
+    start: Start,
 }
 
 /// Times an `async` call from its first poll to ready or drop, on whatever threads. Never folds.
@@ -44,7 +45,7 @@ pub struct Guard {
 #[must_use = "a guard that is dropped at once measures nothing"]
 pub struct AsyncGuard {
     row: usize,
-    start: u64,
+    start: Start,
 }
 
 impl Site {
@@ -65,13 +66,13 @@ impl Site {
     pub fn enter(&'static self) -> Guard {
         let row = self.row();
         let entered = thread::enter(row);
-        Guard { row, entered, start: clock::now() }
+        Guard { row, entered, start: Start::now() }
     }
 
     /// Begins to time an `async` call.
     #[inline]
     pub fn enter_async(&'static self) -> AsyncGuard {
-        AsyncGuard { row: self.row(), start: clock::now() }
+        AsyncGuard { row: self.row(), start: Start::now() }
     }
 
     #[inline]
@@ -94,16 +95,13 @@ impl Site {
 impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
-        // Between CPUs the counter may be a few ticks behind.
-        let ticks = clock::now().saturating_sub(self.start);
-        thread::leave(self.row, self.entered, ticks);
+        thread::leave(self.row, self.entered, self.start.elapsed());
     }
 }
 
 impl Drop for AsyncGuard {
     #[inline]
     fn drop(&mut self) {
-        let ticks = clock::now().saturating_sub(self.start);
-        thread::record(self.row, ticks);
+        thread::record(self.row, self.start.elapsed());
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct RunTimer {
 /// One run at a time is the rule; where a run begins inside another, its calls count to both.
 pub(crate) fn begin_run() -> RunTimer {
     // From here on the clock is compared with the system's.
-    clock::now();
+    clock::Start::now();
     let mut registry = lock();
     registry.end_lap();
     let id = registry.windows.open_run();
