@@ -85,6 +85,11 @@ impl FileLock {
         }
     }
 
+    /// Whether `path` is this lock's file, under whatever name.
+    pub(crate) fn is_of(&self, path: &Path) -> bool {
+        is_still_at(&self.file, path)
+    }
+
     /// What the file at `path` says about its holder: a diagnostic, possibly of a holder long gone.
     pub(crate) fn holder(path: &Path) -> Option<String> {
         let mut text = Vec::new();

@@ -9,7 +9,7 @@ use crate::context::RecordedTiming;
 use crate::profile::StageTotal;
 use crate::request::object;
 use crate::slot::SlotId;
-use crate::timings::{self, RunEntry};
+use crate::timings::{self, NewEntry};
 use crate::value::Value;
 
 /// The time of one attempt that led to a result.
@@ -86,8 +86,8 @@ struct Key {
 }
 
 impl Key {
-    fn entry(&self, seconds: f64) -> RunEntry {
-        RunEntry {
+    fn entry(&self, seconds: f64) -> NewEntry {
+        NewEntry {
             hardware_id: timings::unknown_hardware_id(),
             seconds,
             run_idx: self.run_idx,
@@ -99,7 +99,7 @@ impl Key {
 
 fn save(
     directory: &Path,
-    total: (String, RunEntry),
+    total: (String, NewEntry),
     key: &Key,
     stages: &BTreeMap<String, StageSum>,
     recorded: &[RecordedTiming],
