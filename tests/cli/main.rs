@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod files;
+mod hardware;
 mod isolation;
 mod library;
 mod prepare;

@@ -350,6 +350,8 @@ mod tests {
                 host: host.to_owned(),
                 pid,
                 job: None,
+                scheduler: None,
+                hardware_id: None,
                 started_at: started_at.to_owned(),
                 finished_at: None,
                 outcome: "running".to_owned(),
