@@ -16,4 +16,5 @@ mod records;
 mod resume;
 mod robustness;
 mod support;
+mod terminal;
 mod words;
