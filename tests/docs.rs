@@ -2,7 +2,8 @@
 //!
 //! Each page is one session that begins in an empty directory. Times, hashes and measured numbers
 //! are made alike first; a line `..` stands for any lines; `^C` after a command interrupts it.
-//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs.
+//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs; `RLE_DOCS_PAGE=looking` runs
+//! only the pages whose path holds that.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -56,6 +57,9 @@ fn what_the_documentation_shows_is_what_the_examples_print() {
         let entries = fs::read_dir(root.join(folder)).expect("the folder of the pages");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         pages.extend(paths.filter(|path| path.extension().is_some_and(|kind| kind == "md")));
+    }
+    if let Ok(part) = std::env::var("RLE_DOCS_PAGE") {
+        pages.retain(|page| page.to_string_lossy().contains(&part));
     }
     pages.sort();
     let faults: Vec<String> = thread::scope(|scope| {
