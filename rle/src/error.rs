@@ -44,14 +44,14 @@ pub enum Error {
     #[error(
         "{} is locked by another process (waited {waited_seconds} s{})",
         path.display(),
-        holder.as_ref().map(|text| format!("; it says: {text}")).unwrap_or_default()
+        holder.as_ref().map(|text| format!("; holder: {text}")).unwrap_or_default()
     )]
     Locked {
         /// The lock file.
         path: PathBuf,
         /// How long it was tried.
-        waited_seconds: u64,
-        /// What the file says about its holder: a diagnostic that nothing has checked.
+        waited_seconds: f64,
+        /// What is known of its holder: a diagnostic that nothing has checked.
         holder: Option<String>,
     },
 }

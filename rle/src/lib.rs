@@ -53,6 +53,8 @@ mod resume;
 #[cfg(feature = "suite")]
 mod run_result;
 #[cfg(feature = "suite")]
+mod scheduler;
+#[cfg(feature = "suite")]
 mod seeds;
 #[cfg(feature = "suite")]
 mod slot;
@@ -89,6 +91,7 @@ pub use crate::{
     },
     resume::{Reason, SlotAction},
     run_result::{Episode, RunResult},
+    scheduler::SchedulerJob,
     slot::{SlotId, Slug},
     stub::stub_algorithms,
     suite::{

@@ -83,7 +83,7 @@ impl Tree {
         ];
         self.write_record(run, &tracked);
         let entry = |seconds| NewEntry {
-            hardware_id: timings::unknown_hardware_id(),
+            hardware_id: timings::hardware_id().to_owned(),
             seconds,
             run_idx: Some(run),
             ..NewEntry::default()

@@ -6,6 +6,8 @@
 mod bars;
 mod environment;
 #[cfg(feature = "cli")]
+mod foot;
+#[cfg(feature = "cli")]
 mod logging;
 mod running;
 mod slot_log;

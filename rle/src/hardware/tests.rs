@@ -70,6 +70,17 @@ fn the_id_is_that_of_the_canonical_text() {
     assert_eq!(hardware(SAMPLE).id(), id_of(&value(SAMPLE)));
 }
 
+/// The id was computed by another program, from the canonical text.
+#[test]
+fn the_description_in_which_nothing_is_known_has_its_id_too() {
+    let nothing = Hardware::default();
+    assert_eq!(nothing.id(), "hw_21be35ef56a0f1b9");
+    let canonical = "{\"cpu\":{\"clock_source\":null,\"logical_threads_available\":null,\
+         \"max_clock_mhz\":null,\"min_clock_mhz\":null,\"physical_cores_available\":null,\
+         \"processor_name\":null},\"gpus\":[],\"memory\":{\"limit_gib\":null,\"limit_source\":null}}";
+    assert_eq!(nothing.to_value().canonical_json().unwrap(), canonical);
+}
+
 #[test]
 fn floats_are_rounded_before_the_id_is_taken() {
     let with_limit = |gib: f64| {

@@ -8,7 +8,7 @@ use super::file::{self, Read};
 use super::scan::{Fault, Scanner};
 use super::stages::{Raw, push_quoted};
 use crate::Error;
-use crate::hardware::id_of;
+use crate::hardware::{self, id_of};
 use crate::value::{Number, Value};
 
 const SCHEMA_VERSION: u64 = 1;
@@ -25,34 +25,14 @@ pub(super) struct Current {
 pub(super) fn current() -> &'static Current {
     static CURRENT: OnceLock<Current> = OnceLock::new();
     CURRENT.get_or_init(|| {
-        let description = unknown_hardware();
+        let description = hardware::current().to_value();
         Current { id: id_of(&description), description }
     })
 }
 
-/// The id of the description in which nothing is known.
-pub(crate) fn unknown_hardware_id() -> String {
-    current().id.clone()
-}
-
-/// The description in which nothing is known.
-fn unknown_hardware() -> Value {
-    let unknown = |keys: &[&str]| -> Value { keys.iter().map(|key| (*key, Value::Null)).collect() };
-    let cpu = [
-        "processor_name",
-        "physical_cores_available",
-        "logical_threads_available",
-        "min_clock_mhz",
-        "max_clock_mhz",
-        "clock_source",
-    ];
-    [
-        ("memory", unknown(&["limit_gib", "limit_source"])),
-        ("cpu", unknown(&cpu)),
-        ("gpus", Value::Array(Vec::new())),
-    ]
-    .into_iter()
-    .collect()
+/// The id of the hardware of this process.
+pub(crate) fn hardware_id() -> &'static str {
+    &current().id
 }
 
 /// The one text of all descriptions that count as the same: floats have two decimals.

@@ -41,7 +41,8 @@ pub use store::Timings;
 pub use summary::Summary;
 pub use timer::{Guard, Timer};
 
-pub(crate) use hardware::unknown_hardware_id;
+pub(crate) use hardware::hardware_id;
+pub(crate) use save::describe_hardware;
 pub(crate) use set::{NewEntry, copy_runs, drop_runs, merge_entries, restore_runs};
 
 /// The file of stages.

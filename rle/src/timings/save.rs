@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hardware::{Descriptions, Renamed};
+use super::hardware::{Descriptions, Renamed, current};
 use super::stages::{self, Stages};
 use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE, Timings, file, merge};
 use crate::Error;
@@ -128,6 +128,25 @@ impl Timings {
         files.write(&timings, grown)?;
         Ok(timings)
     }
+}
+
+/// Adds the description of this process's hardware to the files of `dir`, without any time.
+///
+/// # Errors
+/// When the file is not valid or cannot be written, or [`Error::Locked`] after 15 minutes.
+pub(crate) fn describe_hardware(dir: &Path) -> Result<(), Error> {
+    let current = current();
+    let mut own = Descriptions::default();
+    own.add(&current.id, &current.description);
+    // Once it is there it stays: nobody needs to be waited for.
+    let (_, grows) = Descriptions::load(&dir.join(HARDWARE_FILE))?.merge(&own);
+    if !grows {
+        return Ok(());
+    }
+    let files = Files::lock(dir, TIMINGS_FILE_LOCK_TIMEOUT)?;
+    let mut known = Descriptions::load(&files.hardware)?;
+    let (_, grows) = known.merge(&own);
+    if grows { write(&files.hardware, &known.render())?.sync() } else { Ok(()) }
 }
 
 /// The stages with the ids that their hardware has in the file.

@@ -35,7 +35,7 @@ const SAMPLE: &str = r#"{
 
 fn entry(seconds: f64, run_idx: Option<u32>, label: Option<&str>) -> NewEntry {
     NewEntry {
-        hardware_id: unknown_hardware_id(),
+        hardware_id: hardware_id().to_owned(),
         seconds,
         run_idx,
         label: label.map(str::to_owned),
@@ -65,7 +65,7 @@ fn a_first_entry_is_written_in_the_documented_form() {
     let mut run = entry(1.25, Some(0), None);
     run.extra.insert("calls".to_owned(), 3_u64.into());
     merge(&dir.path().join("ippo"), "ippo_train", run);
-    let id = unknown_hardware_id();
+    let id = hardware_id();
     let expected = format!(
         "{{\n  \"ippo_train\": {{\n    \"runs\": [\n      {{\n        \"calls\": 3,\n        \
          \"hardware_id\": \"{id}\",\n        \"run_idx\": 0,\n        \"seconds\": 1.25\n      \
@@ -75,20 +75,36 @@ fn a_first_entry_is_written_in_the_documented_form() {
 }
 
 #[test]
-fn unknown_hardware_is_described_once_under_the_hash_of_its_description() {
+fn the_hardware_is_described_once_under_the_hash_of_its_description() {
     let dir = tempfile::tempdir().unwrap();
     merge(dir.path(), "a", entry(1.0, Some(0), None));
-    // The id was computed by another program from the text in `canonical`.
-    let canonical = "{\"cpu\":{\"clock_source\":null,\"logical_threads_available\":null,\
-         \"max_clock_mhz\":null,\"min_clock_mhz\":null,\"physical_cores_available\":null,\
-         \"processor_name\":null},\"gpus\":[],\"memory\":{\"limit_gib\":null,\"limit_source\":null}}";
-    let expected =
-        format!("{{\"hardware\":{{\"hw_21be35ef56a0f1b9\":{canonical}}},\"schema_version\":1}}");
-    assert_eq!(json(dir.path(), HARDWARE_FILE).to_string(), expected);
+    let written = fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap();
+    let file = Value::parse_json(written.as_bytes()).unwrap();
+    let known = file.get("hardware").unwrap().as_object().unwrap();
+    assert_eq!(known.keys().collect::<Vec<_>>(), [hardware_id()]);
+    assert_eq!(known[hardware_id()], crate::hardware::current().to_value());
+    assert_eq!(file.get("schema_version").unwrap().as_u64(), Some(1));
     // Not even its layout changes when the description is there already.
-    fs::write(dir.path().join(HARDWARE_FILE), &expected).unwrap();
+    let layout = file.to_string();
+    fs::write(dir.path().join(HARDWARE_FILE), &layout).unwrap();
     merge(dir.path(), "a", entry(1.0, Some(1), None));
-    assert_eq!(fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap(), expected);
+    describe_hardware(dir.path()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap(), layout);
+}
+
+#[test]
+fn hardware_is_described_without_a_time_and_once_under_any_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("new");
+    describe_hardware(&dir).unwrap();
+    let path = dir.join(HARDWARE_FILE);
+    let ours = fs::read_to_string(&path).unwrap();
+    assert!(ours.contains(hardware_id()));
+    assert!(!dir.join(TIMINGS_FILE).exists());
+    let theirs = ours.replace(hardware_id(), "hw_theirs");
+    fs::write(&path, &theirs).unwrap();
+    describe_hardware(&dir).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
 }
 
 #[test]
