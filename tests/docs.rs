@@ -294,8 +294,8 @@ fn alike(line: &str) -> String {
         "\"metadata\":",
         "\"resumed_from\":",
     ];
-    /// How far a run comes before the clock stops it.
-    const BEFORE_COUNTS: [&str; 3] = ["checkpoint", "after", "generation"];
+    /// How far a run comes before the clock stops it, and the numbers of processes.
+    const BEFORE_COUNTS: [&str; 4] = ["checkpoint", "after", "generation", "pid"];
     if let Some(key) = MEASURED.iter().find(|key| line.trim_start().starts_with(**key)) {
         let comma = if line.ends_with(',') { "," } else { "" };
         return if line.ends_with(" null") || line.ends_with(" null,") {
