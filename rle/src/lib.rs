@@ -62,7 +62,7 @@ mod error;
 mod host;
 #[doc(hidden)]
 pub mod private;
-mod profile;
+pub mod profile;
 mod progress;
 mod provenance;
 mod record;

@@ -6,7 +6,7 @@
 
 mod rate;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,9 @@ const SYSTEM: u8 = 2;
 static SOURCE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 static RATE: Mutex<Rate> = Mutex::new(Rate::UNKNOWN);
+
+/// The bits of what [`seconds_per_tick`] has last said; 0 before.
+static RECENT: AtomicU64 = AtomicU64::new(0);
 
 /// The first rate is measured over this time, by whoever reads sums first.
 const FIRST_MEASURE: Duration = Duration::from_micros(500);
@@ -62,6 +65,7 @@ fn nanoseconds(time: Duration) -> u64 {
 /// The first caller waits for half a millisecond.
 pub(super) fn seconds_per_tick() -> f64 {
     if let Start::System(_) = Start::now() {
+        RECENT.store(1e-9_f64.to_bits(), Ordering::Relaxed);
         return 1e-9;
     }
     let mut rate = RATE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +78,17 @@ pub(super) fn seconds_per_tick() -> f64 {
             take_pair()
         });
     }
-    rate.refine(take_pair())
+    let per_tick = rate.refine(take_pair());
+    RECENT.store(per_tick.to_bits(), Ordering::Relaxed);
+    per_tick
+}
+
+/// What [`seconds_per_tick`] has last said, without a lock.
+pub(super) fn recent_seconds_per_tick() -> f64 {
+    match RECENT.load(Ordering::Relaxed) {
+        0 => seconds_per_tick(),
+        bits => f64::from_bits(bits),
+    }
 }
 
 /// The counter and the system's clock at one moment: of several tries the one that took the
