@@ -61,7 +61,7 @@ mod counting {
                 Self { stage: self.stage, module: name }
             }
 
-            pub const fn as_metric(self) -> Self {
+            pub const fn with_metric(self) -> Self {
                 self
             }
 

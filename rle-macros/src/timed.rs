@@ -152,7 +152,7 @@ impl Options {
         let enter = Ident::new(enter, span);
         let guard = Ident::new(body::GUARD, span);
         let group = self.group.as_ref().map(|name| quote_spanned!(span=> .in_group(#name)));
-        let metric = self.metric.then(|| quote_spanned!(span=> .as_metric()));
+        let metric = self.metric.then(|| quote_spanned!(span=> .with_metric()));
         Some(quote_spanned! {span=>
             let #guard = {
                 static SITE: #rle::__private::Site =

@@ -11,6 +11,7 @@ mod files;
 mod isolation;
 mod library;
 mod prepare;
+mod profiling;
 mod records;
 mod resume;
 mod robustness;

@@ -66,7 +66,7 @@ impl Site {
 
     /// Hands each call's time to the metrics, too.
     #[must_use]
-    pub const fn as_metric(mut self) -> Self {
+    pub const fn with_metric(mut self) -> Self {
         self.metric = true;
         self
     }
