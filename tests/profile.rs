@@ -1,6 +1,6 @@
 //! Summaries of timed stages as a program sees them. Each test uses stages of its own: the process
 //! is one for all of them.
-#![allow(missing_docs, clippy::unwrap_used, clippy::unused_async)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::unused_async, clippy::unnecessary_wraps)]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
