@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod files;
+mod hardware;
 mod isolation;
 mod library;
 mod prepare;
@@ -16,4 +17,5 @@ mod records;
 mod resume;
 mod robustness;
 mod support;
+mod terminal;
 mod words;
