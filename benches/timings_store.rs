@@ -18,16 +18,18 @@ use rle::timings::{RunKey, Timings};
 
 const UPDATES: u32 = 50;
 const WRITERS: [u32; 3] = [1, 8, 64];
-const PEERS: [&str; 3] = ["rle", "filelock", "sqlite"];
+/// Ours come first: one entry a call by `save`, which merges, and by `update`.
+const PEERS: [&str; 4] = ["save", "update", "filelock", "sqlite"];
+const OURS: usize = 2;
 const LENGTHS: [u32; 4] = [100, 1_000, 10_000, 100_000];
 const REPEATS: usize = 21;
 
 fn main() {
     let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
-    if let [role, dir, writer, count] = &words[..]
+    if let [role, call, dir, writer, count] = &words[..]
         && role == "writer"
     {
-        write(dir, writer.parse().expect("a number"), count.parse().expect("a number"));
+        write(call, dir, writer.parse().expect("a number"), count.parse().expect("a number"));
         return;
     }
     let turns = words.iter().find_map(|word| word.strip_prefix("turns=")?.parse().ok());
@@ -46,15 +48,21 @@ fn main() {
 }
 
 /// One of our writers.
-fn write(dir: &str, writer: u32, count: u32) {
+fn write(call: &str, dir: &str, writer: u32, count: u32) {
     // Collected once per process, as a peer's modules are loaded once.
     rle::hardware::current();
     println!("ready");
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     for step in 0..count {
         let run_idx = 1 + writer * count + step;
-        Timings::update(dir, |timings| timings.record("train", 0.25, RunKey::run(run_idx)))
-            .expect("the update succeeds");
+        if call == "save" {
+            let mut timings = Timings::new();
+            timings.record("train", 0.25, RunKey::run(run_idx)).expect("the time is finite");
+            timings.save(dir).expect("the save succeeds");
+        } else {
+            Timings::update(dir, |timings| timings.record("train", 0.25, RunKey::run(run_idx)))
+                .expect("the update succeeds");
+        }
     }
     println!("done");
 }
@@ -77,11 +85,14 @@ fn contention(writers: u32, turns: usize) {
         );
         rates.push(rate);
     }
-    for peer in 1..PEERS.len() {
-        let mut ratios: Vec<f64> = rates.iter().map(|rate| rate[0] / rate[peer]).collect();
+    for (ours, peer) in
+        (0..OURS).flat_map(|ours| (ours + 1..PEERS.len()).map(move |peer| (ours, peer)))
+    {
+        let mut ratios: Vec<f64> = rates.iter().map(|rate| rate[ours] / rate[peer]).collect();
         ratios.sort_by(f64::total_cmp);
         println!(
-            "{writers} writers: throughput over that of {}: median {:.2} (from {:.2} to {:.2})",
+            "{writers} writers: throughput of {} over that of {}: median {:.2} (from {:.2} to {:.2})",
+            PEERS[ours],
             PEERS[peer],
             ratios[turns / 2],
             ratios[0],
@@ -128,9 +139,9 @@ fn check(peer: &str, dir: &Path, expected: u32) {
 }
 
 fn start(peer: &str, dir: &Path, writer: u32) -> Child {
-    let mut command = if peer == "rle" {
+    let mut command = if PEERS[..OURS].contains(&peer) {
         let mut command = Command::new(env::current_exe().expect("this program has a path"));
-        command.arg("writer");
+        command.args(["writer", peer]);
         command
     } else {
         let python = env::var("RLE_PYTHON").unwrap_or_else(|_| "python3".to_owned());

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        ["update", dir, writer, count] => update(dir, number(writer), number(count)),
+        ["write", dir, writer, count] => write(dir, number(writer), number(count)),
         ["read", dir] => read(dir),
         ["hold", dir] => hold(dir),
         ["load", dir] => load(dir),
@@ -55,17 +55,25 @@ fn await_end_of_stdin() {
     let _ = io::stdin().read_to_end(&mut Vec::new());
 }
 
-/// Once stdin is closed, records as many entries, each by an update of its own.
-fn update(dir: &str, writer: u32, count: u32) -> Result<(), rle::Error> {
+/// Once stdin is closed, records as many entries, each by a call of its own: one by an update, the
+/// next by a save.
+fn write(dir: &str, writer: u32, count: u32) -> Result<(), rle::Error> {
     say("ready");
     await_end_of_stdin();
     for step in 0..count {
         // From 1: the run index 0 begins the series anew.
         let run_idx = 1 + writer * count + step;
         let further = Further { writer, text: "\"quoted\"\n\u{1f9ea}" };
-        Timings::update(dir, |timings| {
+        let record = |timings: &mut Timings| {
             timings.record_with(STAGE, 0.25, RunKey::run(run_idx), &further)
-        })?;
+        };
+        if run_idx.is_multiple_of(2) {
+            Timings::update(dir, record)?;
+        } else {
+            let mut timings = Timings::new();
+            record(&mut timings)?;
+            timings.save(dir)?;
+        }
         say(run_idx);
     }
     Ok(())

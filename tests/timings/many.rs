@@ -22,7 +22,7 @@ fn sixty_four_processes_lose_no_entry_and_a_reader_sees_whole_files_only() {
     let path = dir.path().to_str().unwrap();
     let reader = reader(path);
     let start =
-        |writer: u32| Program::start(&["update", path, &writer.to_string(), &UPDATES.to_string()]);
+        |writer: u32| Program::start(&["write", path, &writer.to_string(), &UPDATES.to_string()]);
     let mut writers: Vec<_> = (0..WRITERS).map(start).collect();
     for writer in &mut writers {
         writer.await_line("ready");
@@ -53,7 +53,7 @@ fn what_a_killed_writer_was_told_is_saved_is_there() {
                 scope.spawn(move || {
                     let number = writer.to_string();
                     let mut program =
-                        Program::start(&["update", path, &number, &UPDATES.to_string()]);
+                        Program::start(&["write", path, &number, &UPDATES.to_string()]);
                     program.await_line("ready");
                     program.go();
                     let answers = 3 + (writer * 7) % 23;

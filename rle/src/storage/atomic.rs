@@ -18,6 +18,8 @@ use crate::Error;
 
 /// Marks a file as a temporary of ours. Not `.json`, so that no scan of records takes it for one.
 const SUFFIX: &str = ".rle-tmp";
+/// Marks a file as an [offer](super::Offer), which is locked by its owner as a temporary is.
+pub(super) const OFFER_SUFFIX: &str = ".rle-offer";
 /// Keeps a temporary's name short enough for every file system, whatever the target is called.
 const NAME_BYTES: usize = 60;
 /// As many links as Linux itself follows in one path.
@@ -68,6 +70,40 @@ pub(crate) fn replace_file(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Replaced, Error> {
+    prepare_file(path, fill)?.put()
+}
+
+/// A file whose new content is on disk, beside it.
+#[derive(Debug)]
+#[must_use = "the file is as it was until the new content is put in its place"]
+pub(crate) struct Prepared {
+    path: PathBuf,
+    target: PathBuf,
+    temporary: Temporary,
+}
+
+impl Prepared {
+    /// Puts the new content in the place of the old one.
+    ///
+    /// # Errors
+    /// Names the file; it is as it was then.
+    pub(crate) fn put(self) -> Result<Replaced, Error> {
+        let Self { path, target, mut temporary } = self;
+        match temporary.rename_to(&target) {
+            Ok(()) => Ok(Replaced { path, target }),
+            Err(error) => Err(Error::io("write", &path, error)),
+        }
+    }
+}
+
+/// The first part of [`replace_file`], after which the file is still as it was.
+///
+/// # Errors
+/// As `write_atomically`.
+pub(crate) fn prepare_file(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Prepared, Error> {
     let failed = |source| Error::io("write", path, source);
     let target = follow_links(path).map_err(failed)?;
     if target.is_dir() {
@@ -81,8 +117,7 @@ pub(crate) fn replace_file(
     fill(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
     temporary.file.sync_all().map_err(failed)?;
-    temporary.rename_to(&target).map_err(failed)?;
-    Ok(Replaced { path: path.to_owned(), target })
+    Ok(Prepared { path: path.to_owned(), target, temporary })
 }
 
 /// The file that a write to `path` replaces: where its links lead, or `path` itself.
@@ -119,7 +154,7 @@ pub(crate) fn probe_writing(dir: &Path, bytes: usize) -> Result<(), Error> {
 
 /// Removes what killed writers left in `dir`, and returns how many files that were.
 ///
-/// A temporary that is still being written is left alone, in this process or another, and so is
+/// A temporary or an offer that is still somebody's is left alone, in this process or another, and so is
 /// one whose lock cannot be tried. Only regular files directly in `dir` are looked at. A
 /// directory that does not exist holds no leftovers.
 ///
@@ -144,7 +179,7 @@ pub(crate) fn sweep_leftovers(dir: &Path) -> Result<usize, Error> {
 }
 
 fn is_temporary_name(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(SUFFIX)
+    name.starts_with('.') && (name.ends_with(SUFFIX) || name.ends_with(OFFER_SUFFIX))
 }
 
 fn remove_if_abandoned(path: &Path) -> bool {
@@ -155,16 +190,17 @@ fn remove_if_abandoned(path: &Path) -> bool {
 }
 
 /// The temporary of one write, removed unless it was renamed.
-struct Temporary {
-    file: File,
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) file: File,
     path: PathBuf,
     renamed: bool,
 }
 
 impl Temporary {
-    fn create(target: &Path) -> io::Result<Self> {
+    pub(super) fn create(target: &Path) -> io::Result<Self> {
         for _ in 0..CREATE_ATTEMPTS {
-            let path = directory_of(target).join(temporary_name(target)?);
+            let path = directory_of(target).join(unique_name(target, SUFFIX)?);
             let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -183,7 +219,7 @@ impl Temporary {
         Err(io::Error::other("temporary files beside it are removed as soon as they are created"))
     }
 
-    fn rename_to(&mut self, target: &Path) -> io::Result<()> {
+    pub(super) fn rename_to(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.renamed = true;
         Ok(())
@@ -199,7 +235,8 @@ impl Drop for Temporary {
     }
 }
 
-fn temporary_name(target: &Path) -> io::Result<String> {
+/// A hidden name that belongs to `target` and is no other file's, with that ending.
+pub(super) fn unique_name(target: &Path, suffix: &str) -> io::Result<String> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = target
         .file_name()
@@ -208,7 +245,7 @@ fn temporary_name(target: &Path) -> io::Result<String> {
     let short = &name[..name.floor_char_boundary(NAME_BYTES)];
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    Ok(format!(".{short}.{}-{count}-{nanos:x}{SUFFIX}", process::id()))
+    Ok(format!(".{short}.{}-{count}-{nanos:x}{suffix}", process::id()))
 }
 
 /// Where a write to `path` really goes. A link that leads nowhere yet leads to a new file.
@@ -227,7 +264,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its symbolic links form a loop"))
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

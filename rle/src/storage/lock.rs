@@ -63,27 +63,55 @@ impl FileLock {
     /// [`Error::Locked`] after `timeout`, with what is known of its holder; else as
     /// [`try_acquire`](Self::try_acquire).
     pub(crate) fn acquire(path: &Path, timeout: Duration) -> Result<Self, Error> {
+        match Self::acquire_unless(path, timeout, None)? {
+            Some(lock) => Ok(lock),
+            None => Err(Self::locked(path, timeout)),
+        }
+    }
+
+    /// As [`acquire`](Self::acquire), as long as the lock is needed: `None` once `is_done`, which
+    /// is asked now and then, and whenever the lock is free.
+    ///
+    /// # Errors
+    /// As `acquire`.
+    pub(crate) fn acquire_unless(
+        path: &Path,
+        timeout: Duration,
+        is_done: Option<&dyn Fn() -> bool>,
+    ) -> Result<Option<Self>, Error> {
         let started = Instant::now();
         loop {
             let file = open_for_holding(path)?;
             let left = timeout.saturating_sub(started.elapsed());
             let granted = match try_exclusive(&file) {
                 Ok(Attempt::Acquired) => Ok(Some(file)),
-                Ok(Attempt::Contended) => wait::exclusive(file, left),
+                Ok(Attempt::Contended) => wait::exclusive(file, left, is_done),
                 Err(error) => Err(error),
             };
-            match granted.map_err(|error| refused(path, &error))? {
-                Some(file) if is_still_at(&file, path) => return Ok(Self::holding(file)),
+            let granted = granted.map_err(|error| refused(path, &error))?;
+            if is_done.is_some_and(|is_done| is_done()) {
+                if let Some(file) = granted {
+                    // Explicitly, as where a lock is dropped.
+                    let _ = fs2::FileExt::unlock(&file);
+                }
+                return Ok(None);
+            }
+            match granted {
+                Some(file) if is_still_at(&file, path) => return Ok(Some(Self::holding(file))),
                 // It was moved or removed meanwhile, and protects nothing: open it again.
                 _ if started.elapsed() < timeout => {}
                 _ => break,
             }
         }
-        Err(Error::Locked {
+        Err(Self::locked(path, timeout))
+    }
+
+    fn locked(path: &Path, timeout: Duration) -> Error {
+        Error::Locked {
             path: path.to_owned(),
             waited_seconds: timeout.as_secs_f64(),
             holder: Self::holder(path),
-        })
+        }
     }
 
     /// Whether some process, this one included, holds the lock at `path` now.

@@ -157,7 +157,8 @@ impl Descriptions {
     }
 }
 
-fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
+/// The descriptions that a text holds.
+pub(super) fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
     let mut descriptions = Descriptions::default();
     let mut scanner = Scanner::new(source);
     file::expect_table(&mut scanner)?;

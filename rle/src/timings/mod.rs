@@ -22,6 +22,7 @@
 //! the same lock (`flock` on `timings.json.lock`), so everything found in them that is not ours
 //! to change is kept, byte for byte.
 
+mod combine;
 mod entry;
 mod file;
 mod hardware;

@@ -4,11 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::combine::{self, Offering};
 use super::hardware::{Descriptions, Renamed, current};
 use super::stages::{self, Stages};
 use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE, Timings, file, merge};
 use crate::Error;
-use crate::storage::{FileLock, Replaced, link_target, replace_file, sweep_leftovers};
+use crate::storage::{
+    FileLock, Prepared, Replaced, failpoint, link_target, prepare_file, replace_file,
+    sweep_leftovers,
+};
 
 /// How long a save waits for another program that is writing, unless
 /// [`SaveOptions::lock_timeout`] says otherwise: 15 minutes.
@@ -48,10 +52,12 @@ impl Timings {
     /// Entries are the same when run index and label are equal; without a run index, when the
     /// label is; without either, when their whole content is. The entry that is saved wins. The
     /// file is on disk when this returns, and every reader has seen the old one or the new one.
+    /// Where another process holds the lock, that one may write these times together with its own.
     ///
     /// # Errors
     /// As [`load`](Self::load) for what is there; names the file that cannot be written, or
-    /// [`Error::Locked`] after the wait. The files are as they were then.
+    /// [`Error::Locked`] after the wait. The files are as they were then, unless another process
+    /// was stopped in the very moment of writing these times together with its own.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.save_with(path, SaveOptions::default())
     }
@@ -65,12 +71,14 @@ impl Timings {
     }
 
     pub(super) fn save_into(&self, dir: &Path, options: SaveOptions) -> Result<(), Error> {
-        let files = Files::lock(dir, options.lock_timeout)?;
-        let mut result = Self::default();
         if options.merge_existing {
-            result.stages = stages::load(&files.timings)?;
+            return match Files::lock_or_offer(dir, options.lock_timeout, self)? {
+                Some(files) => files.merge(self),
+                None => Ok(()),
+            };
         }
-        result.hardware = Descriptions::load(&files.hardware)?;
+        let files = Files::lock(dir, options.lock_timeout)?;
+        let mut result = Self { hardware: Descriptions::load(&files.hardware)?, ..Self::default() };
         let (renamed, grown) = result.hardware.merge(&self.hardware);
         merge::merge(&mut result.stages, renamed_stages(&self.stages, &renamed));
         files.write(&result, grown)
@@ -162,8 +170,18 @@ fn renamed_stages(stages: &Stages, renamed: &Renamed) -> Stages {
     stages
 }
 
+/// What the files will hold.
+struct Merged {
+    result: Timings,
+    /// Whether there is more hardware than in the file.
+    hardware_grown: bool,
+    /// Which of the others' times are in it.
+    holds: Vec<bool>,
+}
+
 /// The files of a directory, locked.
-struct Files {
+pub(super) struct Files {
+    dir: PathBuf,
     timings: PathBuf,
     hardware: PathBuf,
     locks: Vec<FileLock>,
@@ -173,10 +191,28 @@ impl Files {
     /// Creates the directory if need be, and waits for the lock beside the times. Where these are
     /// a link, the lock beside the file that it leads to is taken as well: others may come to
     /// that file by its own name.
-    fn lock(dir: &Path, timeout: Duration) -> Result<Self, Error> {
-        fs::create_dir_all(dir).map_err(|error| Error::io("create the directory", dir, error))?;
-        let timings = dir.join(TIMINGS_FILE);
+    pub(super) fn lock(dir: &Path, timeout: Duration) -> Result<Self, Error> {
+        create(dir)?;
         let first = FileLock::acquire(&dir.join(LOCK_FILE), timeout)?;
+        Self::with(dir, first, timeout)
+    }
+
+    /// As [`lock`](Self::lock), while the holder may write these times as well: `None` once it
+    /// has done so.
+    fn lock_or_offer(
+        dir: &Path,
+        timeout: Duration,
+        timings: &Timings,
+    ) -> Result<Option<Self>, Error> {
+        create(dir)?;
+        match combine::lock_or_offer(&dir.join(LOCK_FILE), timeout, dir, timings)? {
+            Some(first) => Self::with(dir, first, timeout).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn with(dir: &Path, first: FileLock, timeout: Duration) -> Result<Self, Error> {
+        let timings = dir.join(TIMINGS_FILE);
         sweep_leftovers(dir)?;
         let mut locks = vec![first];
         let target = link_target(&timings)?;
@@ -189,11 +225,79 @@ impl Files {
                 sweep_leftovers(dir)?;
             }
         }
-        Ok(Self { timings, hardware: dir.join(HARDWARE_FILE), locks })
+        let (dir, hardware) = (dir.to_owned(), dir.join(HARDWARE_FILE));
+        Ok(Self { dir, timings, hardware, locks })
+    }
+
+    /// Merges `own` into the files, and with it what others offer meanwhile.
+    ///
+    /// # Errors
+    /// Those of `own` alone: whatever comes of the others', it is tried without them.
+    pub(super) fn merge(self, own: &Timings) -> Result<(), Error> {
+        let others = combine::offerings(&self.dir);
+        failpoint()?;
+        if !others.is_empty() && self.merge_all(own, others).is_ok() {
+            return Ok(());
+        }
+        failpoint()?;
+        let merged = self.merged(own, &[])?;
+        self.write(&merged.result, merged.hardware_grown)
+    }
+
+    /// Merges what others offer, then `own`, in one write.
+    fn merge_all(&self, own: &Timings, mut others: Vec<Offering>) -> Result<(), Error> {
+        let prepared = loop {
+            let merged = self.merged(own, &others)?;
+            let mut holds = merged.holds.into_iter();
+            others.retain(|_| holds.next().unwrap_or(false));
+            let prepared = self.prepare(&merged.result, merged.hardware_grown)?;
+            failpoint()?;
+            // At the last moment: until then an owner may give up, and is told the truth.
+            let count = others.len();
+            others.retain_mut(Offering::take);
+            failpoint()?;
+            if others.len() == count {
+                break prepared;
+            }
+        };
+        let replaced = prepared.put()?;
+        failpoint()?;
+        replaced.sync()?;
+        for other in others {
+            failpoint()?;
+            other.accept();
+        }
+        failpoint()
+    }
+
+    /// The others' times, then `own`. Those of hardware that is not described yet are left to their
+    /// owners: a description is written for entries that come, and these may yet be withdrawn.
+    fn merged(&self, own: &Timings, others: &[Offering]) -> Result<Merged, Error> {
+        let mut stages = stages::load(&self.timings)?;
+        let mut hardware = Descriptions::load(&self.hardware)?;
+        let (own_renamed, hardware_grown) = hardware.merge(&own.hardware);
+        let holds = others.iter().map(|other| {
+            let (renamed, is_new) = hardware.clone().merge(&other.hardware);
+            if !is_new {
+                merge::merge(&mut stages, renamed_stages(&other.stages, &renamed));
+            }
+            !is_new
+        });
+        let holds = holds.collect();
+        merge::merge(&mut stages, renamed_stages(&own.stages, &own_renamed));
+        Ok(Merged { result: Timings { stages, hardware }, hardware_grown, holds })
     }
 
     /// Writes both files, the hardware only where there is more of it.
     fn write(self, result: &Timings, hardware_grown: bool) -> Result<(), Error> {
+        let replaced = self.prepare(result, hardware_grown)?.put()?;
+        // The next writer need not wait for the directory: when its own is on disk, so is this.
+        drop(self.locks);
+        replaced.sync()
+    }
+
+    /// Writes the hardware where there is more of it, and the times beside their file.
+    fn prepare(&self, result: &Timings, hardware_grown: bool) -> Result<Prepared, Error> {
         let text = stages::render(&result.stages);
         let bytes = text.len() as u64;
         if bytes > file::MAX_FILE_BYTES {
@@ -203,11 +307,12 @@ impl Files {
         if hardware_grown {
             write(&self.hardware, &result.hardware.render())?.sync()?;
         }
-        let replaced = write(&self.timings, &text)?;
-        // The next writer need not wait for the directory: when its own is on disk, so is this.
-        drop(self.locks);
-        replaced.sync()
+        prepare_file(&self.timings, |writer| writer.write_all(text.as_bytes()))
     }
+}
+
+fn create(dir: &Path) -> Result<(), Error> {
+    fs::create_dir_all(dir).map_err(|error| Error::io("create the directory", dir, error))
 }
 
 fn write(path: &Path, text: &str) -> Result<Replaced, Error> {

@@ -1,3 +1,4 @@
+mod combine;
 mod hardware;
 mod store;
 mod text;

@@ -141,10 +141,10 @@ fn a_name_as_long_as_names_may_be_can_be_written() {
 
 #[test]
 fn a_temporary_is_hidden_names_its_target_and_is_no_json() {
-    let name = temporary_name(Path::new("runs/ippo_0.json")).unwrap();
+    let name = unique_name(Path::new("runs/ippo_0.json"), SUFFIX).unwrap();
     assert!(name.starts_with(".ippo_0.json."), "{name}");
     assert_ne!(Path::new(&name).extension().unwrap(), "json");
-    assert_ne!(name, temporary_name(Path::new("runs/ippo_0.json")).unwrap());
+    assert_ne!(name, unique_name(Path::new("runs/ippo_0.json"), SUFFIX).unwrap());
 }
 
 #[cfg(unix)]

@@ -159,7 +159,8 @@ fn a_wait_ends_when_it_is_to_end_and_its_thread_serves_the_next_wait() {
         let waited = started.elapsed();
         assert!(waited >= timeout, "{waited:?}");
         assert!(error.to_string().contains("waited 0.03 s"), "{error}");
-        assert_eq!(waits_for(&path), 1);
+        // The list of all locks may show one twice while it changes.
+        wait_until(|| waits_for(&path) == 1);
     }
     drop(lock);
     // The thread that was given up on gives the lock back.

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// A thread that waits needs hardly any.
 const STACK_BYTES: usize = 64 << 10;
+/// Between two looks at whether a wait is needed still: often at first, rarely in one of minutes.
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+const LONGEST_LOOK: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(20);
 
 struct Waiter {
@@ -36,27 +39,32 @@ enum State {
 static ABANDONED: Mutex<Vec<Arc<Waiter>>> = Mutex::new(Vec::new());
 
 /// Waits up to `patience` for an exclusive lock on the file. `None`: it was not to be had, most
-/// likely for all of that time.
+/// likely for all of that time, or nobody needs it since `is_done`.
 ///
 /// The file that holds it may be another handle of the same file.
-pub(super) fn exclusive(file: File, patience: Duration) -> io::Result<Option<File>> {
+pub(super) fn exclusive(
+    file: File,
+    patience: Duration,
+    is_done: Option<&dyn Fn() -> bool>,
+) -> io::Result<Option<File>> {
     if patience.is_zero() {
         return Ok(None);
     }
-    let Some(waiter) = taken_over(&file).or_else(|| started(file)) else {
+    let Some(waiter) = taken_over(&file).or_else(|| begun(file)) else {
         // The system allows no more threads: the caller comes back.
         thread::sleep(patience.min(PAUSE));
         return Ok(None);
     };
     // No sum of an instant and a very long wait: such a wait has no end.
-    let deadline = Instant::now().checked_add(patience);
+    let started = Instant::now();
+    let deadline = started.checked_add(patience);
     let mut state = locked(&waiter.state);
     while matches!(*state, State::Wanted) {
         let left = match deadline {
             Some(deadline) => deadline.saturating_duration_since(Instant::now()),
             None => Duration::MAX,
         };
-        if left.is_zero() {
+        if left.is_zero() || is_done.is_some_and(|is_done| is_done()) {
             *state = State::Abandoned;
             drop(state);
             let mut abandoned = locked(&ABANDONED);
@@ -64,7 +72,11 @@ pub(super) fn exclusive(file: File, patience: Duration) -> io::Result<Option<Fil
             abandoned.push(waiter);
             return Ok(None);
         }
-        let woken = waiter.changed.wait_timeout(state, left);
+        let look = match is_done {
+            Some(_) => (started.elapsed() / 8).clamp(SHORTEST_LOOK, LONGEST_LOOK),
+            None => Duration::MAX,
+        };
+        let woken = waiter.changed.wait_timeout(state, left.min(look));
         state = woken.unwrap_or_else(PoisonError::into_inner).0;
     }
     match mem::replace(&mut *state, State::Over) {
@@ -89,7 +101,7 @@ fn taken_over(file: &File) -> Option<Arc<Waiter>> {
     None
 }
 
-fn started(file: File) -> Option<Arc<Waiter>> {
+fn begun(file: File) -> Option<Arc<Waiter>> {
     let identity = identity(&file);
     let waiter =
         Arc::new(Waiter { identity, state: Mutex::new(State::Wanted), changed: Condvar::new() });

@@ -1,0 +1,132 @@
+//! Work that one process has for whoever holds a lock: files that are offered, taken and accepted.
+//!
+//! The owner keeps its offer locked for as long as it lives. The offer's name is gone once a
+//! holder has taken it, or the owner has withdrawn it: only one of them can remove it. The file
+//! itself becomes empty once the work is done, which the owner sees by the handle that it has: a
+//! file that somebody else removed is never taken for one that was accepted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::atomic::{OFFER_SUFFIX, Temporary, directory_of, unique_name};
+use super::failpoint::failpoint;
+use super::lock::{Attempt, try_exclusive};
+use crate::Error;
+
+/// A longer content is not offered: its owner does the work itself.
+pub(crate) const MAX_OFFER_BYTES: usize = 1 << 20;
+
+/// An offer of this process. Dropping it leaves the file for a sweep, as a kill does.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    temporary: Temporary,
+    path: PathBuf,
+}
+
+impl Offer {
+    /// Offers `content` to whoever holds the lock of `target`, beside it. `None` where that cannot
+    /// be, for whatever reason: the work is the owner's own then.
+    ///
+    /// # Errors
+    /// Only where a test has it die.
+    pub(crate) fn make(target: &Path, content: &[u8]) -> Result<Option<Self>, Error> {
+        if content.is_empty() || content.len() > MAX_OFFER_BYTES {
+            return Ok(None);
+        }
+        let Ok(mut temporary) = Temporary::create(target) else { return Ok(None) };
+        failpoint()?;
+        let Ok(name) = unique_name(target, OFFER_SUFFIX) else { return Ok(None) };
+        let path = directory_of(target).join(name);
+        // Before anybody can see it: an offer without a lock is a dead one's.
+        let is_locked = matches!(try_exclusive(&temporary.file), Ok(Attempt::Acquired));
+        if !is_locked || (&temporary.file).write_all(content).is_err() {
+            return Ok(None);
+        }
+        failpoint()?;
+        if temporary.rename_to(&path).is_err() {
+            return Ok(None);
+        }
+        failpoint()?;
+        Ok(Some(Self { temporary, path }))
+    }
+
+    /// Whether a holder has done the work, down to the disk.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.temporary.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
+    }
+
+    /// Takes the offer back. `false`: it is no longer to be had, most likely because a holder has
+    /// taken it.
+    pub(crate) fn withdraw(&self) -> bool {
+        fs::remove_file(&self.path).is_ok()
+    }
+}
+
+/// An offer of another, whose owner lives.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    file: File,
+    path: PathBuf,
+    content: Vec<u8>,
+    is_taken: bool,
+}
+
+impl Offered {
+    /// What is offered.
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.content
+    }
+
+    /// Takes it, unless its owner has withdrawn it. From here on, the owner waits for the outcome.
+    pub(crate) fn take(&mut self) -> bool {
+        self.is_taken = self.is_taken || fs::remove_file(&self.path).is_ok();
+        self.is_taken
+    }
+
+    /// Tells the owner that its work is done and on disk.
+    pub(crate) fn accept(self) {
+        // An owner that does not hear of it does it again.
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// What is offered to the holder of the lock of `target`, who is the caller, sorted by name. The
+/// offers of owners that were killed are removed; those that cannot be read are left alone.
+pub(crate) fn offers_for(target: &Path) -> Vec<Offered> {
+    let Some(prefix) = target.file_name().map(|name| format!(".{}.", name.to_string_lossy()))
+    else {
+        return Vec::new();
+    };
+    let entries = fs::read_dir(directory_of(target)).into_iter().flatten().flatten();
+    let is_offer = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with(&prefix) && name.ends_with(OFFER_SUFFIX))
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+    };
+    let mut paths: Vec<PathBuf> = entries.filter(is_offer).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().filter_map(offered).collect()
+}
+
+fn offered(path: PathBuf) -> Option<Offered> {
+    // For writing, because it is emptied, and a lock over NFS asks for it.
+    let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
+    if let Attempt::Acquired = try_exclusive(&file).ok()? {
+        // While it is locked, so that only a dead one's is removed.
+        let _ = fs::remove_file(&path);
+        return None;
+    }
+    let limit = MAX_OFFER_BYTES as u64 + 1;
+    let mut content = Vec::new();
+    let length = (&file).take(limit).read_to_end(&mut content).ok()?;
+    (1..=MAX_OFFER_BYTES).contains(&length).then_some(Offered {
+        file,
+        path,
+        content,
+        is_taken: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;
