@@ -60,6 +60,7 @@ mod context;
 mod digest;
 mod error;
 mod host;
+pub mod metrics;
 #[doc(hidden)]
 pub mod private;
 mod profile;
