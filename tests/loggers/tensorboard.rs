@@ -97,10 +97,7 @@ fn a_resumed_run_continues_its_curve_without_doubled_or_missing_steps() {
     // One that does the checkpoint's step again, and one that has nothing more to do.
     log_steps(&options, &resumed(&run, 120), 2_000.0, 120..140, None);
     log_steps(&options, &resumed(&run, 135), 3_000.0, 0..0, Some(RunOutcome::Complete));
-    assert_eq!(
-        read(),
-        expected(&[(0.0, 0..101), (1_000.0, 101..120), (2_000.0, 120..136)])
-    );
+    assert_eq!(read(), expected(&[(0.0, 0..101), (1_000.0, 101..120), (2_000.0, 120..136)]));
     // From the start: nothing of before is shown, and nothing is deleted.
     log_steps(&options, &run, 5_000.0, 0..3, Some(RunOutcome::Complete));
     assert_eq!(read(), expected(&[(5_000.0, 0..3)]));
@@ -120,7 +117,13 @@ fn the_server_shows_every_run_point_and_hyperparameter() {
     // Failed first: the end of the resumed run is what counts.
     let failed = RunOutcome::Failed("no luck".to_owned());
     log_steps(&options, &run("ippo", 1), 0.0, 0..2_000, Some(failed));
-    log_steps(&options, &resumed(&run("ippo", 1), 999), 1.0, 1_000..1_500, Some(RunOutcome::Complete));
+    log_steps(
+        &options,
+        &resumed(&run("ippo", 1), 999),
+        1.0,
+        1_000..1_500,
+        Some(RunOutcome::Complete),
+    );
     log_steps(&options, &other, 0.0, 0..10, Some(RunOutcome::Failed("no luck".to_owned())));
 
     let root = dir.path().join("pursuit/first/tensorboard");
