@@ -1,6 +1,7 @@
-//! A request's hash does not depend on the features of `serde_json` that some other crate of
-//! the build turns on.
+//! What does and does not depend on features: a request's hash is the same whichever features of
+//! `serde_json` some other crate of the build turns on, and a build for timings alone is small.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,4 +36,48 @@ fn texts_and_hashes_are_the_same_under_every_feature_of_serde_json() {
     for features in &FEATURES[1..] {
         assert_eq!(printed_with(features), plain, "with `{features}`");
     }
+}
+
+/// The crates of a build, by name and version.
+fn crates_with(features: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "-p", "rle", "-e", "normal", "--prefix", "none"])
+        .args(features)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .expect("the cargo that runs this test can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("names of crates are UTF-8");
+    let line = |line: &str| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    text.lines().map(line).filter(|line| !line.is_empty()).collect()
+}
+
+/// Of those that a build for timings alone must not have, the ones that it has.
+fn of_the_suite(crates: &BTreeSet<String>) -> Vec<&str> {
+    const SUITE: [&str; 10] = [
+        "anyhow",
+        "clap",
+        "glob",
+        "indicatif",
+        "inventory",
+        "rle-macros",
+        "serde_ignored",
+        "signal-hook",
+        "toml",
+        "tracing-subscriber",
+    ];
+    let names = crates.iter().filter_map(|line| line.split(' ').next());
+    names.filter(|name| SUITE.contains(name)).collect()
+}
+
+#[test]
+fn a_build_for_timings_alone_has_few_crates_and_none_of_the_suites() {
+    let alone = crates_with(&["--no-default-features"]);
+    assert!(alone.contains("rle v0.1.0"), "{alone:?}");
+    assert_eq!(of_the_suite(&alone), [""; 0]);
+    assert!(alone.len() <= 50, "{} crates: {alone:?}", alone.len());
+    // The look itself sees them where they are.
+    assert_eq!(of_the_suite(&crates_with(&[])).len(), 10);
+    let suite = crates_with(&["--no-default-features", "--features", "suite"]);
+    assert!(!suite.iter().any(|line| line.starts_with("clap ") || line.starts_with("indicatif ")));
 }

@@ -44,14 +44,14 @@ pub enum Error {
     #[error(
         "{} is locked by another process (waited {waited_seconds} s{})",
         path.display(),
-        holder.as_ref().map(|text| format!("; it says: {text}")).unwrap_or_default()
+        holder.as_ref().map(|text| format!("; holder: {text}")).unwrap_or_default()
     )]
     Locked {
         /// The lock file.
         path: PathBuf,
         /// How long it was tried.
-        waited_seconds: u64,
-        /// What the file says about its holder: a diagnostic that nothing has checked.
+        waited_seconds: f64,
+        /// What is known of its holder: a diagnostic that nothing has checked.
         holder: Option<String>,
     },
 }
@@ -90,14 +90,16 @@ pub(crate) fn chain_text(error: &(dyn StdError + 'static), link: &str) -> String
 mod tests {
     use super::*;
 
+    #[derive(Debug, thiserror::Error)]
+    #[error("saving")]
+    struct Saving(#[source] Error);
+
     #[test]
     fn a_chain_says_each_cause_once() {
         let io = io::Error::other("disk on fire");
         let error = Error::io("write", Path::new("policy"), io);
         assert_eq!(chain_text(&error, ": "), "cannot write policy: disk on fire");
-        let error = anyhow::Error::new(error).context("saving");
-        let error: Box<dyn StdError + Send + Sync> = error.into();
-        let text = chain_text(error.as_ref(), " < ");
+        let text = chain_text(&Saving(error), " < ");
         assert_eq!(text, "saving < cannot write policy: disk on fire");
     }
 }

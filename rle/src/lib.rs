@@ -1,119 +1,123 @@
 //! Annotated functions become a complete, resumable reinforcement-learning experiment program.
-//!
-//! ```no_run
-//! use rle::prelude::*;
-//!
-//! rle::stages! { train }
-//!
-//! #[derive(Serialize, Deserialize)]
-//! #[serde(default, deny_unknown_fields)]
-//! struct Ppo {
-//!     lr: f64,
-//! }
-//!
-//! impl Default for Ppo {
-//!     fn default() -> Self {
-//!         Ppo { lr: 3e-4 }
-//!     }
-//! }
-//!
-//! /// Proximal policy optimisation.
-//! #[rle::algorithm(name = "PPO", flag = "run_ppo")]
-//! fn ppo(ctx: &RunContext, config: Ppo) -> rle::Result<RunResult> {
-//!     let loss = train_step(ctx.algorithm_stream("policy"), config.lr);
-//!     Ok(RunResult::new().metric("loss", loss))
-//! }
-//!
-//! #[rle::timed("train")]
-//! fn train_step(seed: u64, lr: f64) -> f64 {
-//!     seed as f64 * lr
-//! }
-//!
-//! #[rle::main]
-//! fn main() -> SuiteConfig {
-//!     SuiteConfig::new("pursuit").num_runs(3).flag("run_ppo", true)
-//! }
-//! ```
-//!
-//! Where to look:
-//!
-//! - What a trainer is given: [`RunContext`], with its [`Checkpoint`]s and its [`Progress`]. What it
-//!   hands back: [`RunResult`], with [`Episode`]s. What comes before it: [`macro@prepare`] and
-//!   [`PrepareContext`].
-//! - What is run: [`SuiteConfig`]. The program's command line can change all of it.
-//! - The same without attributes: [`AlgorithmSpec`], [`Suite`] and its [`SuiteReport`].
-//! - Tests of a trainer: [`RunContext::for_test`]. Analysis: [`load_records`] and [`RunRecord`].
-//!
-//! Times are in seconds and sizes in bytes, unless a name or a type says otherwise.
+#![cfg_attr(feature = "suite", doc = "")]
+#![cfg_attr(feature = "suite", doc = include_str!("suite.md"))]
+#![cfg_attr(not(feature = "suite"), doc = "")]
+#![cfg_attr(not(feature = "suite"), doc = include_str!("timings.md"))]
 #![forbid(unsafe_code)]
+// What the suite alone asks of the modules that both have; with the suite it is reported.
+#![cfg_attr(not(feature = "suite"), allow(dead_code, unused_imports))]
 
-mod algorithm;
-mod archive;
-mod artifact;
 mod canonical;
-mod checkpoint;
-#[cfg(feature = "cli")]
-mod cli;
-mod config_override;
-mod console;
-mod context;
-mod digest;
 mod error;
+pub mod hardware;
 mod host;
+#[cfg(feature = "suite")]
 pub mod metrics;
+mod stage;
+mod storage;
+mod suggest;
+pub mod timings;
+pub mod value;
+
+#[cfg(feature = "suite")]
+mod algorithm;
+#[cfg(feature = "suite")]
+mod archive;
+#[cfg(feature = "suite")]
+mod artifact;
+#[cfg(feature = "suite")]
+mod checkpoint;
+#[cfg(feature = "suite")]
+mod config_override;
+#[cfg(feature = "suite")]
+mod console;
+#[cfg(feature = "suite")]
+mod context;
+#[cfg(feature = "suite")]
+mod digest;
+#[cfg(feature = "suite")]
 #[doc(hidden)]
 pub mod private;
+#[cfg(feature = "suite")]
 mod profile;
+#[cfg(feature = "suite")]
 mod progress;
+#[cfg(feature = "suite")]
 mod provenance;
+#[cfg(feature = "suite")]
 mod record;
+#[cfg(feature = "suite")]
 mod registry;
+#[cfg(feature = "suite")]
 mod request;
+#[cfg(feature = "suite")]
 mod resume;
+#[cfg(feature = "suite")]
 mod run_result;
+#[cfg(feature = "suite")]
+mod scheduler;
+#[cfg(feature = "suite")]
 mod seeds;
+#[cfg(feature = "suite")]
 mod slot;
-mod stage;
+#[cfg(feature = "suite")]
 mod stop;
-mod storage;
+#[cfg(feature = "suite")]
 mod stub;
-mod suggest;
+#[cfg(feature = "suite")]
 mod suite;
-mod timings;
+#[cfg(feature = "suite")]
 mod typed;
-pub mod value;
+
+#[cfg(feature = "cli")]
+mod cli;
+#[cfg(feature = "cli")]
+mod looking;
 #[cfg(feature = "cli")]
 mod verify;
 
-pub use algorithm::AlgorithmSpec;
-pub use artifact::PathKind;
-pub use checkpoint::{Checkpoint, Latest};
-pub use context::{PrepareContext, RunContext, TestRun};
 pub use error::Error;
-pub use progress::Progress;
-pub use provenance::ProvenanceMode;
-pub use record::{
-    Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement,
-    RequestTag, RunRecord, RunStatus, TrackedPath, load_records,
-};
-pub use resume::{Reason, SlotAction};
-pub use rle_macros::{algorithm, main, prepare, stages, timed, timed_block};
-pub use run_result::{Episode, RunResult};
-pub use slot::{SlotId, Slug};
 pub use stage::Stage;
-pub use stub::stub_algorithms;
-pub use suite::{
-    IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan,
-    SuiteReport,
-};
 
+#[cfg(feature = "suite")]
+pub use crate::{
+    algorithm::AlgorithmSpec,
+    artifact::PathKind,
+    checkpoint::{Checkpoint, Latest},
+    context::{PrepareContext, RunContext, TestRun},
+    progress::Progress,
+    provenance::ProvenanceMode,
+    record::{
+        Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement,
+        RequestTag, RunRecord, RunStatus, TrackedPath, load_records,
+    },
+    resume::{Reason, SlotAction},
+    run_result::{Episode, RunResult},
+    scheduler::SchedulerJob,
+    slot::{SlotId, Slug},
+    stub::stub_algorithms,
+    suite::{
+        IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan,
+        SuiteReport,
+    },
+};
+#[cfg(feature = "suite")]
+pub use rle_macros::{algorithm, main, prepare, stages, timed, timed_block};
+
+#[cfg(feature = "suite")]
 #[doc(hidden)]
 pub use private as __private;
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use cli::standalone as __standalone;
+
 /// The result of a trainer: any error fits, `?` takes everything.
+#[cfg(feature = "suite")]
 pub type Result<T, E = anyhow::Error> = std::result::Result<T, E>;
 
 /// What a program with `#[rle::main]` usually needs.
+#[cfg(feature = "suite")]
 pub mod prelude {
     pub use serde::{Deserialize, Serialize};
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Marks a total that nobody has set.
 const NO_TOTAL: u64 = u64::MAX;
+/// Marks the origin before the first move.
+const NOT_MOVED: u64 = u64::MAX;
 
 /// The progress of one run, in units of the algorithm's choice. Clones share it.
 ///
@@ -25,6 +27,8 @@ pub struct Progress {
 #[derive(Debug)]
 struct Shared {
     position: AtomicU64,
+    /// Where this attempt began, once the first move has told.
+    origin: AtomicU64,
     total: AtomicU64,
     message: Mutex<Arc<str>>,
 }
@@ -33,6 +37,8 @@ struct Shared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProgressSnapshot {
     pub(crate) position: u64,
+    /// Where this attempt began: 0, or what a checkpoint brought.
+    pub(crate) origin: u64,
     pub(crate) total: Option<u64>,
     pub(crate) message: Arc<str>,
 }
@@ -51,15 +57,27 @@ impl Progress {
 
     /// Moves on by `units`; stays at `u64::MAX` where that would overflow.
     pub fn inc(&self, units: u64) {
+        self.set_origin(0);
         let before = self.shared.position.fetch_add(units, Ordering::Relaxed);
         if before.checked_add(units).is_none() {
             self.shared.position.store(u64::MAX, Ordering::Relaxed);
         }
     }
 
-    /// Sets the units done, also backwards: after a resume, say.
+    /// Sets the units done, also backwards. Called before the first [`inc`](Self::inc), after a
+    /// resume, it tells where this attempt goes on from, and the estimate counts from there.
     pub fn set_position(&self, position: u64) {
+        self.set_origin(position);
         self.shared.position.store(position, Ordering::Relaxed);
+    }
+
+    fn set_origin(&self, origin: u64) {
+        let known = &self.shared.origin;
+        // Read first: every move but the first only reads.
+        if known.load(Ordering::Relaxed) == NOT_MOVED {
+            let (one, other) = (Ordering::Relaxed, Ordering::Relaxed);
+            let _ = known.compare_exchange(NOT_MOVED, origin, one, other);
+        }
     }
 
     /// Sets what is shown beside the position: the current return, say. Control characters are
@@ -86,9 +104,22 @@ impl Progress {
         }
     }
 
+    /// Shows what another process has told of its own.
+    #[cfg(feature = "cli")]
+    pub(crate) fn follow(&self, other: &ProgressSnapshot) {
+        self.shared.origin.store(other.origin, Ordering::Relaxed);
+        self.shared.total.store(other.total.unwrap_or(NO_TOTAL), Ordering::Relaxed);
+        self.shared.position.store(other.position, Ordering::Relaxed);
+        self.set_message(other.message.as_ref());
+    }
+
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
         let message = self.shared.message.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        ProgressSnapshot { position: self.position(), total: self.total(), message }
+        let origin = match self.shared.origin.load(Ordering::Relaxed) {
+            NOT_MOVED => 0,
+            origin => origin,
+        };
+        ProgressSnapshot { position: self.position(), origin, total: self.total(), message }
     }
 }
 
@@ -96,6 +127,7 @@ impl Default for Shared {
     fn default() -> Self {
         Self {
             position: AtomicU64::new(0),
+            origin: AtomicU64::new(NOT_MOVED),
             total: AtomicU64::new(NO_TOTAL),
             message: Mutex::new(Arc::from("")),
         }
@@ -116,7 +148,12 @@ mod tests {
         other.set_message("return 1.5");
         assert_eq!(
             progress.snapshot(),
-            ProgressSnapshot { position: 4, total: Some(10), message: "return 1.5".into() }
+            ProgressSnapshot {
+                position: 4,
+                origin: 0,
+                total: Some(10),
+                message: "return 1.5".into()
+            }
         );
     }
 
@@ -153,6 +190,32 @@ mod tests {
         progress.inc(10);
         progress.set_position(4);
         assert_eq!(progress.position(), 4);
+    }
+
+    #[test]
+    fn the_first_move_tells_where_an_attempt_began() {
+        let origin = |progress: &Progress| progress.snapshot().origin;
+        let resumed = Progress::new();
+        assert_eq!(origin(&resumed), 0);
+        resumed.set_position(40);
+        resumed.set_position(50);
+        assert_eq!(origin(&resumed), 40);
+        let fresh = Progress::new();
+        fresh.inc(1);
+        fresh.set_position(50);
+        assert_eq!(origin(&fresh), 0);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_follower_shows_what_it_is_told() {
+        let (told, follower) = (Progress::new(), Progress::new());
+        follower.follow(&told.snapshot());
+        told.set_position(40);
+        told.set_total(90);
+        told.set_message("return 1");
+        follower.follow(&told.snapshot());
+        assert_eq!(follower.snapshot(), told.snapshot());
     }
 
     #[test]

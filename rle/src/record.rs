@@ -16,6 +16,7 @@ use crate::Error;
 use crate::artifact::{self, PathKind};
 use crate::request::REQUEST_SCHEMA;
 use crate::run_result::Episode;
+use crate::scheduler::SchedulerJob;
 use crate::slot::SlotId;
 use crate::storage::write_json_atomically;
 use crate::value::Value;
@@ -103,8 +104,14 @@ pub struct Attempt {
     pub host: String,
     /// Process id there.
     pub pid: u32,
-    /// The scheduler's job, where there is one.
+    /// The scheduler's job in short, where there is one: `slurm 123_4`, `pbs 17.server`.
     pub job: Option<String>,
+    /// The same with all that the scheduler says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<SchedulerJob>,
+    /// The identity of the hardware that it ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_id: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// RFC 3339, UTC; none while it runs and when the process was killed.
@@ -158,7 +165,8 @@ pub struct RecordHead {
     pub required_artifacts: BTreeMap<String, RecordedRequirement>,
     /// Tracked outputs by label.
     pub artifact_paths: BTreeMap<String, TrackedPath>,
-    /// The hardware's identity, where it is known.
+    /// The identity of the hardware of the last attempt: `<slug>/timings_hardware.json` has the
+    /// description under it.
     pub hardware_id: Option<String>,
     /// RFC 3339, UTC, of the last attempt.
     pub started_at: String,

@@ -1,13 +1,13 @@
 //! Names of timed stages.
 
-/// A declared stage: what [`stages!`](macro@crate::stages) makes and `#[rle::timed]` records under.
+/// A declared stage: what the macro `stages!` makes and `#[rle::timed]` records under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stage {
     name: &'static str,
 }
 
 impl Stage {
-    /// A stage of that name. Use [`stages!`](macro@crate::stages), which checks it.
+    /// A stage of that name. Use the macro `stages!`, which checks it.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(name: &'static str) -> Self {

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod files;
+mod hardware;
 mod isolation;
 mod library;
 mod prepare;
@@ -15,4 +16,5 @@ mod records;
 mod resume;
 mod robustness;
 mod support;
+mod terminal;
 mod words;

@@ -145,3 +145,28 @@ fn a_killed_prepare_is_done_again_by_the_one_that_waits() {
     second.assert_status(0);
     assert_eq!(second.begun(), ["groundwork", "beta-0"]);
 }
+
+#[test]
+fn the_times_of_three_processes_are_there_whichever_ends_last() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for order in orders {
+        let bench = Bench::new();
+        let mut starts = [0, 1, 2].map(|run| {
+            bench.hold(&format!("gamma-{run}"));
+            Some(gamma(&bench, &run.to_string()))
+        });
+        for (run, start) in starts.iter().enumerate() {
+            bench.await_gate(&format!("gamma-{run}"), start.as_ref().unwrap());
+        }
+        for run in order {
+            bench.open(&format!("gamma-{run}"));
+            starts[run].take().unwrap().end().assert_status(0);
+        }
+        let timings = rle::timings::Timings::load(bench.export().join("gamma")).unwrap();
+        assert!(timings.stage("gamma_run").is_some());
+        for (stage, times) in timings.stages() {
+            let runs: Vec<_> = times.runs().iter().filter_map(|run| run.run_idx()).collect();
+            assert_eq!(runs, order.map(|run| u32::try_from(run).unwrap()), "{stage}");
+        }
+    }
+}

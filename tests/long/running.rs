@@ -132,14 +132,14 @@ impl Running {
         kill_process_group(self.pid, signal).unwrap();
     }
 
-    /// Waits until a line on stderr says this.
+    /// Waits until a line on stderr says this, and gives that line.
     #[track_caller]
-    pub(crate) fn says(&mut self, part: &str) {
+    pub(crate) fn says(&mut self, part: &str) -> String {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.stderr.push_str(&line);
             self.stderr.push('\n');
             if line.contains(part) {
-                return;
+                return line;
             }
         }
         panic!("never said `{part}`: {}", self.stderr);

@@ -220,6 +220,42 @@ fn every_attempt_is_a_line_of_the_history() {
     assert_eq!(timings["rollout"]["runs"][0]["calls"], 6);
 }
 
+/// One attempt is killed, one is interrupted, the last one completes, each with another limit.
+#[test]
+fn each_attempt_names_the_hardware_that_it_ran_on() {
+    let lab = Lab::new();
+    let given = |mib: &'static str| [("SLURM_MEM_PER_NODE", mib)];
+    let mut gate = Gate::new(&lab);
+    let running = Running::new(&lab, &SAVING, &gate, "steady:0@2", &given("1024"));
+    let held = gate.at("steady:0@2");
+    running.signal(Signal::KILL);
+    held.gone();
+    running.dies_of(Signal::KILL);
+    let running = Running::new(&lab, &SAVING, &gate, "steady:0@4", &given("2048"));
+    let held = gate.at("steady:0@4");
+    running.signal(Signal::INT);
+    held.gone();
+    running.ends(3);
+    lab.run_with(&SAVING, &given("4096")).ok();
+
+    let attempts = lab.record("steady_0")["attempts"].clone();
+    let ids: Vec<Value> =
+        attempts.as_array().unwrap().iter().map(|attempt| attempt["hardware_id"].clone()).collect();
+    let run = read_json(&lab.out("steady/timings.json"))["steady_run"]["runs"][0].clone();
+    let segments = run["segments"].as_array().unwrap();
+    let of_segments: Vec<&Value> = segments.iter().map(|segment| &segment["hardware_id"]).collect();
+    assert_eq!(of_segments, ids.iter().collect::<Vec<_>>(), "{run}");
+    assert_eq!(run["hardware_id"], ids[2]);
+    let described = read_json(&lab.out("steady/timings_hardware.json"))["hardware"].clone();
+    let memory = |id: &Value| described[id.as_str().unwrap()]["memory"].clone();
+    if memory(&ids[0])["limit_source"] == "cgroup" {
+        eprintln!("skipped: a control group limits the memory of these tests");
+        return;
+    }
+    let limits: Vec<Value> = ids.iter().map(|id| memory(id)["limit_gib"].clone()).collect();
+    assert_eq!(limits, [1.0, 2.0, 4.0]);
+}
+
 #[test]
 fn a_slot_that_fails_is_tried_again_as_often_as_asked() {
     for jobs in ["1", "2"] {

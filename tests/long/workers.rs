@@ -262,3 +262,47 @@ fn a_library_program_says_why_it_has_no_workers() {
     let lab = Lab::new();
     lab.refuses_with(&[], &[("LAB_LIBRARY", "2")], &["jobs(2)", "#[rle::main]"]);
 }
+
+/// Attaches to a process as a debugger does, and lets it go on to its end.
+const DEBUGGER: &str = "
+import ctypes, os, sys
+ptrace, pid = ctypes.CDLL(None, use_errno=True).ptrace, int(sys.argv[1])
+if ptrace(16, pid, None, None) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+while os.WIFSTOPPED(os.waitpid(pid, 0x40000000)[1]):
+    ptrace(7, pid, None, None)
+";
+
+#[test]
+fn a_worker_waits_for_its_debugger() {
+    let lab = Lab::new();
+    let gate = Gate::new(&lab);
+    let variable = [("RLE_WAIT_FOR_DEBUGGER", "twin_0")];
+    let mut running = Running::new(&lab, &PAIR, &gate, "", &variable);
+    let line = running.says("waits for a debugger");
+    assert!(line.starts_with("twin:0 | "), "{line}");
+    running.says("Steady run 0 complete");
+    assert_eq!(lab.calls(), ["run steady:0"]);
+    let pid = line.rsplit(' ').next().unwrap();
+    let debugger = Command::new("python3").args(["-c", DEBUGGER, pid]).spawn();
+    let Ok(mut debugger) = debugger else {
+        println!("skipped: there is no python3 to debug with");
+        running.signal(Signal::TERM);
+        running.ends(3);
+        return;
+    };
+    running.says("Twin run 0 complete");
+    assert!(debugger.wait().unwrap().success());
+    running.ends(0);
+    assert_eq!(lab.calls(), ["run twin:0"]);
+}
+
+#[test]
+fn a_debugger_that_nothing_waits_for_is_a_warning() {
+    let lab = Lab::new();
+    for (asked, words) in [("twin_7", "did you mean `twin_0`?"), ("steady_0", "--jobs 2")] {
+        let variable = [("RLE_WAIT_FOR_DEBUGGER", asked)];
+        let ended = lab.run_with(&["--algorithms", "steady,twin"], &variable).ok();
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+}

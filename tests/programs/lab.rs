@@ -9,7 +9,7 @@ mod long;
 use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -196,12 +196,27 @@ fn wild(ctx: &RunContext, config: Wild) -> rle::Result<RunResult> {
                 .context("saving the policy")?;
             Ok(result)
         }
+        "talk" => talk(ctx, &with),
         "thread" => {
             let outcome = std::thread::spawn(|| panic!("in a thread of its own")).join();
             Ok(result.metric("panicked", outcome.is_err()))
         }
         other => bail!("there is no act `{other}`"),
     }
+}
+
+/// Says every line that comes over the socket, as one of 100 steps, until the other end closes.
+fn talk(ctx: &RunContext, socket: &str) -> rle::Result<RunResult> {
+    let progress = ctx.progress();
+    progress.set_total(100);
+    let socket = UnixStream::connect(socket)?;
+    (&socket).write_all(format!("{}\n", ctx.run_idx()).as_bytes())?;
+    for line in BufReader::new(socket).lines() {
+        tracing::info!("{}", line?);
+        progress.inc(1);
+        progress.set_message(format!("return {}", progress.position()));
+    }
+    Ok(RunResult::new())
 }
 
 fn odd_metrics(result: RunResult) -> RunResult {

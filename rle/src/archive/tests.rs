@@ -10,7 +10,7 @@ use crate::record::{RecordHead, TrackedPath, sample};
 use crate::resume;
 use crate::storage::dying_after;
 use crate::storage::small_disk::SmallDisk;
-use crate::timings::RunEntry;
+use crate::timings::NewEntry;
 use crate::value::Value;
 
 /// More steps than any operation here has.
@@ -82,11 +82,11 @@ impl Tree {
             ("external", external.to_str().unwrap().to_owned()),
         ];
         self.write_record(run, &tracked);
-        let entry = |seconds| RunEntry {
-            hardware_id: timings::unknown_hardware_id(),
+        let entry = |seconds| NewEntry {
+            hardware_id: timings::hardware_id().to_owned(),
             seconds,
             run_idx: Some(run),
-            ..RunEntry::default()
+            ..NewEntry::default()
         };
         let entries = vec![
             ("alpha_run".to_owned(), entry(f64::from(run) + 0.5)),

@@ -11,10 +11,9 @@ use clap::{Arg, ArgAction, Command as Clap};
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
-use crate::private::Program;
 use crate::suggest;
 use crate::suite::selection::flag_option;
-use crate::suite::settings::{Kind, SETTINGS};
+use crate::suite::settings::{Kind, LOOKING, SETTINGS, Setting};
 
 /// What the program is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +23,37 @@ pub(super) enum Command {
     Status,
     Verify,
     Archive,
+    Timings,
+    Locks,
 }
 
 impl Command {
     fn name(self) -> &'static str {
         COMMANDS.iter().find(|(_, command, _)| *command == self).map_or("", |(name, ..)| name)
     }
+
+    /// Whether further words say what to do.
+    const fn takes_words(self) -> bool {
+        matches!(self, Self::Archive | Self::Timings)
+    }
 }
 
-const COMMANDS: [(&str, Command, &str); 5] = [
+/// The name of a command, and what it does.
+pub(super) type CommandLine = (&'static str, Command, &'static str);
+
+pub(super) const COMMANDS: [CommandLine; 7] = [
     ("run", Command::Run, "compute every requested slot that no record answers (the default)"),
     ("list", Command::List, "show algorithms, flags, stages and default configurations"),
     ("status", Command::Status, "show for every slot whether it is reused, and why not"),
     ("verify", Command::Verify, "hash all tracked outputs and checkpoints again"),
     ("archive", Command::Archive, "archive list, archive restore NAME, archive prune --keep N"),
+    (
+        "timings",
+        Command::Timings,
+        "timings show: how long runs took, and on which hardware;\n           \
+                                   timings check: stages that nobody has declared",
+    ),
+    ("locks", Command::Locks, "show lock files, which of them are held, and by whom"),
 ];
 
 /// A checked command line.
@@ -58,14 +74,54 @@ pub(super) enum Parsed {
     Shown(u8),
 }
 
-struct OptionSpec {
+/// The words that a program understands.
+pub(super) struct Grammar<'a> {
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+    /// What the program is, at the head of its help.
+    pub(super) about: Option<&'static str>,
+    pub(super) commands: &'static [CommandLine],
+    /// The command where none is named.
+    pub(super) default: Option<Command>,
+    pub(super) options: Vec<OptionSpec>,
+}
+
+pub(super) struct OptionSpec {
     key: String,
     long: String,
     kind: Kind,
     value_name: &'static str,
     help: String,
     heading: String,
+    only_for: &'static [&'static str],
 }
+
+impl OptionSpec {
+    pub(super) fn of(setting: &Setting) -> Self {
+        Self {
+            key: setting.key.to_owned(),
+            long: setting.key.replace('_', "-"),
+            kind: setting.kind,
+            value_name: setting.value_name,
+            help: setting.help.to_owned(),
+            heading: match setting.only_for {
+                [] => "Suite options".to_owned(),
+                commands => format!("Options of `{}`", commands.join("`, `")),
+            },
+            only_for: setting.only_for,
+        }
+    }
+
+    /// The option with other words about it.
+    pub(super) fn described(mut self, help: &str, heading: &str) -> Self {
+        help.clone_into(&mut self.help);
+        heading.clone_into(&mut self.heading);
+        self
+    }
+}
+
+/// Options of a start that say where it would write: a look begins there.
+const OF_A_LOOK_TOO: [&str; 4] = ["export_dir", "config", "set", "format"];
 
 /// Reads the command line.
 ///
@@ -74,8 +130,7 @@ struct OptionSpec {
 /// valid Unicode.
 pub(super) fn parse(
     words: impl IntoIterator<Item = OsString>,
-    program: Program,
-    specs: &[AlgorithmSpec],
+    grammar: &Grammar<'_>,
 ) -> Result<Parsed, Error> {
     let words: Vec<String> = words
         .into_iter()
@@ -86,13 +141,16 @@ pub(super) fn parse(
             })
         })
         .collect::<Result<_, _>>()?;
-    let options = options(specs);
-    let Normal { command, words, options: normal } = normalise(&words, &options)?;
-    let clap = clap_command(program, &options);
+    let mut clap = clap_command(grammar);
+    if words.is_empty() && grammar.default.is_none() {
+        eprint!("{}", clap.render_help());
+        return Ok(Parsed::Shown(super::BAD_USAGE));
+    }
+    let Normal { command, words, options: normal } = normalise(&words, grammar)?;
     match clap.try_get_matches_from(normal) {
         Ok(matches) => {
             let mut values = Vec::new();
-            for option in &options {
+            for option in &grammar.options {
                 let given = matches.get_many::<String>(&option.key).into_iter().flatten();
                 let indices = matches.indices_of(&option.key).into_iter().flatten();
                 values.extend(
@@ -103,8 +161,12 @@ pub(super) fn parse(
             }
             values.sort();
             let values = values.into_iter().map(|(_, key, text)| (key, text)).collect();
+            let command = command.or(grammar.default).ok_or_else(|| {
+                let names: Vec<&str> = grammar.commands.iter().map(|(name, ..)| *name).collect();
+                Error::usage(format!("no command is named; use {}", names.join(" or ")))
+            })?;
             let invocation = Invocation { command, words, values };
-            refuse_misplaced(&invocation)?;
+            refuse_misplaced(&invocation, &grammar.options)?;
             Ok(Parsed::Command(invocation))
         }
         Err(error) => {
@@ -116,18 +178,9 @@ pub(super) fn parse(
     }
 }
 
-fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
-    let built_in = SETTINGS.iter().map(|setting| OptionSpec {
-        key: setting.key.to_owned(),
-        long: setting.key.replace('_', "-"),
-        kind: setting.kind,
-        value_name: setting.value_name,
-        help: setting.help.to_owned(),
-        heading: setting
-            .only_for
-            .map_or("Suite options".to_owned(), |command| format!("Options of `{command}`")),
-    });
-    let mut options: Vec<OptionSpec> = built_in.collect();
+/// The options of a program with these algorithms.
+pub(super) fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
+    let mut options: Vec<OptionSpec> = SETTINGS.iter().map(OptionSpec::of).collect();
     for spec in specs {
         let Some(flag) = &spec.flag else { continue };
         match options.iter_mut().find(|option| option.key == *flag) {
@@ -139,6 +192,7 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
                 value_name: "BOOL",
                 help: format!("select {}", spec.name),
                 heading: "Algorithms".to_owned(),
+                only_for: &[],
             }),
         }
     }
@@ -146,30 +200,67 @@ fn options(specs: &[AlgorithmSpec]) -> Vec<OptionSpec> {
 }
 
 /// An option of another command would be ignored: it is refused.
-fn refuse_misplaced(invocation: &Invocation) -> Result<(), Error> {
+fn refuse_misplaced(invocation: &Invocation, options: &[OptionSpec]) -> Result<(), Error> {
+    let name = invocation.name();
+    if LOOKING.contains(&name)
+        && let Some((key, _)) = invocation.values.iter().find(|(key, _)| {
+            !invocation.is_for_looking(key) && !OF_A_LOOK_TOO.contains(&key.as_str())
+        })
+    {
+        let key = flag_option(key);
+        return Err(Error::usage(format!("{key} is about a start, and `{name}` makes none")));
+    }
     for (key, _) in &invocation.values {
-        let setting = SETTINGS.iter().find(|setting| setting.key == key);
-        let Some(owner) = setting.and_then(|setting| setting.only_for) else { continue };
-        if owner != invocation.command.name() {
+        let Some(option) = options.iter().find(|option| option.key == *key) else { continue };
+        let owners = option.only_for;
+        if !owners.is_empty() && !owners.contains(&name) {
             return Err(Error::usage(format!(
-                "{} belongs to the command `{owner}`, not to `{}`",
+                "{} belongs to {}, not to `{name}`",
                 flag_option(key),
-                invocation.command.name()
+                match owners {
+                    [owner] => format!("the command `{owner}`"),
+                    owners => format!("the commands `{}`", owners.join("`, `")),
+                }
             )));
         }
     }
     Ok(())
 }
 
+impl Invocation {
+    /// The command with the word that says which part of it.
+    pub(super) fn name(&self) -> &'static str {
+        match (self.command, self.words.first().map(String::as_str)) {
+            (Command::Timings, Some("check")) => "timings check",
+            (Command::Timings, _) => "timings show",
+            (command, _) => command.name(),
+        }
+    }
+
+    /// Whether an option means something else to this command than to a start.
+    pub(super) fn is_for_looking(&self, key: &str) -> bool {
+        let setting = || SETTINGS.iter().find(|setting| setting.key == key);
+        LOOKING.contains(&self.name())
+            && (key == "algorithms"
+                || setting().is_some_and(|setting| !setting.only_for.is_empty()))
+    }
+
+    /// The last value given for an option, with its name for messages.
+    pub(super) fn last(&self, key: &str) -> Option<&str> {
+        self.values.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}
+
 /// A command line in the form that clap reads.
 struct Normal {
-    command: Command,
+    command: Option<Command>,
     words: Vec<String>,
     options: Vec<String>,
 }
 
-fn normalise(words: &[String], options: &[OptionSpec]) -> Result<Normal, Error> {
-    let mut command = None;
+fn normalise(words: &[String], grammar: &Grammar<'_>) -> Result<Normal, Error> {
+    let options = grammar.options.as_slice();
+    let mut command: Option<Command> = None;
     let mut further = Vec::new();
     let mut normal = Vec::with_capacity(words.len());
     let mut words = words.iter().peekable();
@@ -203,8 +294,8 @@ fn normalise(words: &[String], options: &[OptionSpec]) -> Result<Normal, Error> 
                 format!("--{long}={value}")
             });
         } else if command.is_none() {
-            command = Some(find_command(word)?);
-        } else if command == Some(Command::Archive) {
+            command = Some(find_command(word, grammar.commands)?);
+        } else if command.is_some_and(Command::takes_words) {
             further.push(word.clone());
         } else {
             return Err(Error::usage(format!(
@@ -212,7 +303,7 @@ fn normalise(words: &[String], options: &[OptionSpec]) -> Result<Normal, Error> 
             )));
         }
     }
-    Ok(Normal { command: command.unwrap_or(Command::Run), words: further, options: normal })
+    Ok(Normal { command, words: further, options: normal })
 }
 
 fn find_option<'a>(
@@ -228,11 +319,11 @@ fn find_option<'a>(
     })
 }
 
-fn find_command(word: &str) -> Result<Command, Error> {
-    if let Some((_, command, _)) = COMMANDS.iter().find(|(name, ..)| *name == word) {
+fn find_command(word: &str, commands: &[CommandLine]) -> Result<Command, Error> {
+    if let Some((_, command, _)) = commands.iter().find(|(name, ..)| *name == word) {
         return Ok(*command);
     }
-    let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
+    let names: Vec<&str> = commands.iter().map(|(name, ..)| *name).collect();
     let hint = suggest::hint(word, names.iter().copied());
     Err(Error::usage(format!(
         "there is no command `{word}`{hint} (commands: {})",
@@ -240,23 +331,27 @@ fn find_command(word: &str) -> Result<Command, Error> {
     )))
 }
 
-fn clap_command(program: Program, options: &[OptionSpec]) -> Clap {
+fn clap_command(grammar: &Grammar<'_>) -> Clap {
     let mut commands = String::from("Commands:\n");
-    for (name, _, help) in COMMANDS {
+    for (name, _, help) in grammar.commands {
         writeln!(commands, "  {name:<9}{help}").expect("writing to a string does not fail");
     }
     commands.push_str(
         "\nBOOL is true, false, 1, 0, yes, no, on or off; without a value it is true.\n\
          key=value means --key value, with `_` as `-`.",
     );
-    let mut clap = Clap::new(program.name)
-        .bin_name(program.name)
-        .version(program.version)
+    let command = if grammar.default.is_some() { "[COMMAND]" } else { "COMMAND" };
+    let mut clap = Clap::new(grammar.name.to_owned())
+        .bin_name(grammar.name)
+        .version(grammar.version.to_owned())
         .no_binary_name(true)
-        .override_usage(format!("{} [COMMAND] [OPTIONS] [key=value ...]", program.name))
+        .override_usage(format!("{} {command} [OPTIONS] [key=value ...]", grammar.name))
         .after_help(commands)
         .args_override_self(true);
-    for option in options.iter().filter(|option| option.kind != Kind::Switch) {
+    if let Some(about) = grammar.about {
+        clap = clap.about(about);
+    }
+    for option in grammar.options.iter().filter(|option| option.kind != Kind::Switch) {
         let action = if option.kind == Kind::Repeated { ArgAction::Append } else { ArgAction::Set };
         clap = clap.arg(
             Arg::new(option.key.clone())

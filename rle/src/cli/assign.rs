@@ -87,7 +87,7 @@ fn assign_with(
     let (sets, options): (Vec<_>, Vec<_>) = invocation
         .values
         .iter()
-        .filter(|(key, _)| key != "config")
+        .filter(|(key, _)| key != "config" && !invocation.is_for_looking(key))
         .partition(|(key, _)| key == "set");
     for (key, text) in sets.into_iter().chain(options) {
         layers.assign_text(key, text.clone(), &flag_option(key))?;
@@ -119,7 +119,7 @@ fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
     SETTINGS
         .iter()
         .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
-        .filter(|setting| setting.only_for.is_none())
+        .filter(|setting| setting.only_for.is_empty())
         .map(|setting| setting.key)
 }
 
@@ -147,9 +147,7 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             "format" => {
-                self.asked.format = Format::parse(&text).ok_or_else(|| {
-                    Error::usage(format!("{origin}: `{text}` is no format; use text or json"))
-                })?;
+                self.asked.format = format(&text, origin)?;
                 Ok(())
             }
             "why" => {
@@ -368,7 +366,7 @@ fn shown(raw: &Raw) -> String {
     }
 }
 
-fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
+pub(super) fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
     let read = match raw {
         Raw::Text(text) => typed::bool_word(text),
         Raw::Value(value) => value.as_bool(),
@@ -383,7 +381,7 @@ fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
 }
 
 /// A whole number up to `most`; large seeds may be written as text in a TOML file.
-fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error> {
+pub(super) fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error> {
     let read = match raw {
         Raw::Text(text) => text.trim().parse::<u64>().ok(),
         Raw::Value(value) => {
@@ -393,6 +391,11 @@ fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error
     read.and_then(|number| N::try_from(number).ok()).ok_or_else(|| {
         Error::usage(format!("{origin}: {} is no whole number from 0 to {most}", shown(raw)))
     })
+}
+
+pub(super) fn format(text: &str, origin: &str) -> Result<Format, Error> {
+    Format::parse(text)
+        .ok_or_else(|| Error::usage(format!("{origin}: `{text}` is no format; use text or json")))
 }
 
 fn provenance_mode(raw: &Raw, origin: &str) -> Result<ProvenanceMode, Error> {
@@ -423,7 +426,7 @@ fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
 }
 
 /// `1`, `0,2`, `[0,2]`, or an array of a TOML file, as texts.
-fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
+pub(super) fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
     let text = match raw {
         Raw::Text(text) => text.as_str(),
         Raw::Value(Value::String(text)) => text,

@@ -5,7 +5,11 @@ mod args;
 mod assign;
 mod file;
 mod list;
+mod locks;
+mod looking;
 mod show;
+mod standalone;
+mod timings;
 mod verify;
 
 use std::error::Error as StdError;
@@ -18,9 +22,10 @@ use crate::error::chain_text;
 use crate::private::Program;
 use crate::registry;
 use crate::suite::{Mode, Start, SuiteConfig, expand_variants, selection, settings, workers};
-use args::{Command, Invocation, Parsed};
+use args::{Command, Grammar, Parsed};
 use assign::Request;
 use show::Format;
+pub use standalone::main as standalone;
 
 /// Bad usage, configuration or files: nothing was run.
 const BAD_USAGE: u8 = 2;
@@ -46,7 +51,15 @@ fn carry_out(
 ) -> Result<u8, Error> {
     let specs = registry::algorithms()?;
     registry::check(&specs, &settings::reserved_flags())?;
-    let invocation = match args::parse(std::env::args_os(), program, &specs)? {
+    let grammar = Grammar {
+        name: program.name,
+        version: program.version,
+        about: None,
+        commands: &args::COMMANDS,
+        default: Some(Command::Run),
+        options: args::options(&specs),
+    };
+    let invocation = match args::parse(std::env::args_os(), &grammar)? {
         Parsed::Command(invocation) => invocation,
         Parsed::Shown(status) => return Ok(status),
     };
@@ -63,6 +76,7 @@ fn carry_out(
     }
     let request = assign::assign_all(config, &invocation, &specs)?;
     match invocation.command {
+        Command::Timings | Command::Locks => looking::of_program(&request, &invocation),
         Command::List => {
             let specs = expand_variants(&specs, &request.config.variants)?;
             list::list(&specs, request.asked.format)
@@ -118,11 +132,4 @@ fn run(
         show::error(&error.to_string());
     }
     Ok(report.exit_status())
-}
-
-impl Invocation {
-    /// The last value given for an option, with its name for messages.
-    fn last(&self, key: &str) -> Option<&str> {
-        self.values.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::console::{Table, duration_text, stdout_width};
+use crate::looking::Fault;
 use crate::resume::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 use crate::value::Value;
@@ -54,6 +55,15 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
 pub(super) fn error(message: &str) {
     // There is nowhere left to say that stderr is closed.
     let _ = writeln!(io::stderr(), "error: {message}");
+}
+
+/// Says what could not be looked at, where no JSON says it already.
+pub(super) fn faults(faults: &[Fault], format: Format) {
+    if format == Format::Text {
+        for fault in faults {
+            error(&format!("{}: {}", fault.file.display(), fault.problem));
+        }
+    }
 }
 
 pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Result<(), Error> {

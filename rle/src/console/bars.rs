@@ -1,5 +1,6 @@
 //! What the bars show: one a running slot, as far as there is room.
 
+use std::fmt::Write as _;
 use std::time::Instant;
 
 use super::running::RunningSlot;
@@ -20,15 +21,17 @@ impl Bar {
 
     fn of_slot(slot: &RunningSlot, now: Instant) -> Self {
         let progress = slot.progress.snapshot();
-        let total = progress.total.map(|total| format!("/{}", count_text(total)));
-        let text = format!(
-            "{} {}{} {} {}",
-            slot.label,
-            count_text(progress.position),
-            total.unwrap_or_default(),
-            duration_text(slot.elapsed(now)),
-            escape_controls(&progress.message)
-        );
+        let mut text = format!("{} {}", slot.label, count_text(progress.position));
+        if let Some(total) = progress.total {
+            let _ = write!(text, "/{}", count_text(total));
+        }
+        let _ = write!(text, " {}", duration_text(slot.elapsed(now)));
+        if let Some(left) = slot.estimate(&progress, now) {
+            let _ = write!(text, " ({} left)", duration_text(left));
+        }
+        if !progress.message.is_empty() {
+            let _ = write!(text, " {}", escape_controls(&progress.message));
+        }
         Self { progress: progress.total.map(|total| (progress.position, total)), text }
     }
 }
@@ -55,7 +58,7 @@ mod tests {
     fn slot(total: Option<u64>, position: u64, now: Instant) -> RunningSlot {
         let progress = Progress::new();
         total.inspect(|&total| progress.set_total(total));
-        progress.set_position(position);
+        progress.inc(position);
         RunningSlot::new("IPPO run 1", progress, now)
     }
 
@@ -64,7 +67,7 @@ mod tests {
         let now = Instant::now();
         let slot = slot(Some(1000), 500, now);
         slot.progress.set_message("return\n1.5");
-        let text = "IPPO run 1 500/1,000 1m 03s return\\n1.5".to_owned();
+        let text = "IPPO run 1 500/1,000 1m 03s (1m 03s left) return\\n1.5".to_owned();
         let later = now + Duration::from_secs(63);
         assert_eq!(Bar::of_slot(&slot, later), Bar::of((500, 1000), text));
     }
@@ -73,7 +76,7 @@ mod tests {
     fn a_slot_without_total_has_a_counter() {
         let now = Instant::now();
         let bar = Bar::of_slot(&slot(None, 7, now), now);
-        assert_eq!(bar, Bar { progress: None, text: "IPPO run 1 7 0.0s ".to_owned() });
+        assert_eq!(bar, Bar { progress: None, text: "IPPO run 1 7 0.0s".to_owned() });
     }
 
     #[test]

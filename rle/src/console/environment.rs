@@ -44,12 +44,25 @@ pub(super) fn wants_bars(variable: impl Fn(&str) -> Option<String>, on_terminal:
     }
 }
 
-/// Whether log lines are coloured.
+/// Whether log lines are coloured: `NO_COLOR` forbids it, `CLICOLOR_FORCE` wants it also off a
+/// terminal, else a terminal has colours unless `CLICOLOR=0` or `TERM=dumb`.
 #[cfg(feature = "cli")]
 pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<String>, on_terminal: bool) -> bool {
-    on_terminal
-        && variable("TERM").is_some_and(|term| term != "dumb")
-        && variable("NO_COLOR").is_none()
+    let says_no = |name| variable(name).as_deref() == Some("0");
+    if variable("NO_COLOR").is_some() {
+        return false;
+    }
+    if variable("CLICOLOR_FORCE").is_some() && !says_no("CLICOLOR_FORCE") {
+        return true;
+    }
+    on_terminal && !says_no("CLICOLOR") && variable("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Whether the terminal breaks its lines anew when it becomes narrower, as nearly all do.
+#[cfg(feature = "cli")]
+pub(super) fn reflows(variable: impl Fn(&str) -> Option<String>) -> bool {
+    // Set by xterm and GNU Screen, which cut them off; tmux inside of either reflows.
+    variable("TMUX").is_some() || (variable("XTERM_VERSION").is_none() && variable("STY").is_none())
 }
 
 #[cfg(feature = "cli")]
@@ -95,5 +108,20 @@ mod tests {
         assert!(wants_colour(set(&[xterm]), true));
         assert!(!wants_colour(set(&[xterm]), false));
         assert!(!wants_colour(set(&[xterm, ("NO_COLOR", "1")]), true));
+        assert!(!wants_colour(set(&[("TERM", "dumb")]), true));
+        assert!(!wants_colour(set(&[xterm, ("CLICOLOR", "0")]), true));
+        let forced = ("CLICOLOR_FORCE", "1");
+        assert!(wants_colour(set(&[forced]), false));
+        assert!(!wants_colour(set(&[forced, ("NO_COLOR", "1")]), true));
+        assert!(!wants_colour(set(&[("CLICOLOR_FORCE", "0")]), false));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn terminals_that_cut_lines_off_are_known() {
+        assert!(reflows(set(&[])));
+        assert!(!reflows(set(&[("XTERM_VERSION", "XTerm(390)")])));
+        assert!(!reflows(set(&[("STY", "1.pts-0")])));
+        assert!(reflows(set(&[("XTERM_VERSION", "XTerm(390)"), ("TMUX", "/tmp/tmux")])));
     }
 }

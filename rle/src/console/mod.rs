@@ -6,6 +6,8 @@
 mod bars;
 mod environment;
 #[cfg(feature = "cli")]
+mod foot;
+#[cfg(feature = "cli")]
 mod logging;
 mod running;
 mod slot_log;
@@ -27,4 +29,4 @@ pub(crate) use suite::SuiteConsole;
 pub(crate) use table::Table;
 pub(crate) use tally::SlotOutcome;
 #[cfg(feature = "cli")]
-pub(crate) use text::duration_text;
+pub(crate) use text::{duration_text, escape_controls};

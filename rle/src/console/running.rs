@@ -1,6 +1,7 @@
 //! The slots that run now, and when each is due for a plain line. Time comes in from outside.
 
 use std::fmt::Write as _;
+use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 use super::tally::SlotOutcome;
@@ -52,23 +53,57 @@ impl RunningSlot {
         now.saturating_duration_since(self.begun)
     }
 
-    /// The share done, from 0 to 1; 0 where the total is unknown.
-    pub(super) fn share(&self) -> f64 {
-        share(self.progress.position(), self.progress.total())
+    /// What the tally of the suite needs of it.
+    pub(super) fn share(&self) -> Share {
+        let progress = self.progress.snapshot();
+        Share {
+            reached: share(progress.position, progress.total),
+            computed: share(progress.position.saturating_sub(progress.origin), progress.total),
+        }
+    }
+
+    /// How long the rest takes at the pace of this attempt; nothing before there is a pace.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate to look at")]
+    pub(super) fn estimate(&self, progress: &ProgressSnapshot, now: Instant) -> Option<Duration> {
+        let left = progress.total?.checked_sub(progress.position).filter(|&left| left > 0)?;
+        let done = progress.position.checked_sub(progress.origin).filter(|&done| done > 0)?;
+        let seconds = self.elapsed(now).as_secs_f64() * (left as f64 / done as f64);
+        Duration::try_from_secs_f64(seconds).ok()
     }
 
     fn progress_text(&self, now: Instant) -> String {
-        let ProgressSnapshot { position, total, ref message } = self.shown;
+        let ProgressSnapshot { position, total, ref message, .. } = self.shown;
         let mut text = count_text(position);
         if let Some(total) = total {
             let percent = (share(position, Some(total)) * 100.0).floor();
             let _ = write!(text, "/{} ({percent}%)", count_text(total));
         }
         let _ = write!(text, ", {}", duration_text(self.elapsed(now)));
+        if let Some(left) = self.estimate(&self.shown, now) {
+            let _ = write!(text, ", about {} to go", duration_text(left));
+        }
         if !message.is_empty() {
             let _ = write!(text, ", {}", escape_controls(message));
         }
         text
+    }
+}
+
+/// Shares of a run, from 0 to 1; 0 where its total is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Share {
+    /// How far the run is.
+    pub(super) reached: f64,
+    /// What of that this attempt has computed.
+    pub(super) computed: f64,
+}
+
+impl Sum for Share {
+    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
+        shares.fold(Self::default(), |sum, share| Self {
+            reached: sum.reached + share.reached,
+            computed: sum.computed + share.computed,
+        })
     }
 }
 
@@ -110,12 +145,29 @@ mod tests {
     fn a_line_says_how_far_the_slot_is() {
         let (mut slot, progress, at) = slot();
         progress.set_total(2000);
-        progress.set_position(1999);
+        progress.inc(1999);
         progress.set_message("return 12.5\x1b[2K\nx");
         assert_eq!(
             slot.due_line(at(63), EVERY).unwrap(),
-            "IPPO run 1: 1,999/2,000 (99%), 1m 03s, return 12.5\\u{1b}[2K\\nx"
+            "IPPO run 1: 1,999/2,000 (99%), 1m 03s, about 0.0s to go, return 12.5\\u{1b}[2K\\nx"
         );
+    }
+
+    #[test]
+    fn an_estimate_counts_from_where_the_attempt_began() {
+        let (slot, progress, at) = slot();
+        let estimate = |seconds| slot.estimate(&progress.snapshot(), at(seconds));
+        progress.set_total(100);
+        assert_eq!(estimate(10), None);
+        progress.set_position(60);
+        assert_eq!(estimate(10), None);
+        progress.inc(10);
+        assert_eq!(estimate(10), Some(Duration::from_secs(30)));
+        assert_eq!(slot.share(), Share { reached: 0.7, computed: 0.1 });
+        progress.set_position(20);
+        assert_eq!(estimate(10), None);
+        progress.set_position(100);
+        assert_eq!(estimate(10), None);
     }
 
     #[test]

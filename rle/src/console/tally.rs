@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use super::running::Share;
 use super::text::duration_text;
 
 /// How a slot ended, as far as a console cares.
@@ -67,8 +68,8 @@ impl Tally {
     }
 
     /// `4 of 9 done, 2 reused, 1 failed, 4 left, 1m 03s elapsed, about 2m 10s to go`.
-    /// `running` is the sum of the running slots' shares, each from 0 to 1.
-    pub(super) fn text(&self, now: Instant, running: f64) -> String {
+    /// `running` is the sum of the running slots' shares.
+    pub(super) fn text(&self, now: Instant, running: Share) -> String {
         let mut text = format!("{} of {} done", self.reused + self.complete, self.total);
         for (count, word) in [
             (self.reused, "reused"),
@@ -90,9 +91,9 @@ impl Tally {
 
     /// From the slots computed so far; nothing before there is anything to judge by.
     #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
-    fn estimate(&self, elapsed: Duration, running: f64) -> Option<Duration> {
-        let computed = (self.complete + self.failed) as f64 + running;
-        let left = self.total.saturating_sub(self.ended()) as f64 - running;
+    fn estimate(&self, elapsed: Duration, running: Share) -> Option<Duration> {
+        let computed = (self.complete + self.failed) as f64 + running.computed;
+        let left = self.total.saturating_sub(self.ended()) as f64 - running.reached;
         if left <= 0.0 || computed < 0.01 {
             return None;
         }
@@ -114,7 +115,7 @@ mod tests {
         tally.count(SlotOutcome::Busy);
         assert_eq!(tally.ended(), 6);
         assert_eq!(
-            tally.text(begun + Duration::from_secs(63), 0.0),
+            tally.text(begun + Duration::from_secs(63), Share::default()),
             "4 of 9 done, 2 reused, 1 failed, 1 not finished, 3 left, 1m 03s elapsed, \
              about 1m 03s to go"
         );
@@ -124,8 +125,17 @@ mod tests {
     fn running_slots_count_to_the_estimate() {
         let begun = Instant::now();
         let tally = Tally::new(2, 0, begun);
-        let text = tally.text(begun + Duration::from_secs(10), 0.5);
+        let text =
+            tally.text(begun + Duration::from_secs(10), Share { reached: 0.5, computed: 0.5 });
         assert_eq!(text, "0 of 2 done, 2 left, 10.0s elapsed, about 30.0s to go");
+    }
+
+    #[test]
+    fn what_an_earlier_attempt_computed_took_none_of_this_time() {
+        let begun = Instant::now();
+        let share = Share { reached: 0.75, computed: 0.25 };
+        let text = Tally::new(1, 0, begun).text(begun + Duration::from_secs(10), share);
+        assert!(text.ends_with("about 10.0s to go"), "{text}");
     }
 
     #[test]
@@ -133,11 +143,11 @@ mod tests {
         let begun = Instant::now();
         let later = begun + Duration::from_secs(5);
         assert_eq!(
-            Tally::new(3, 1, begun).text(later, 0.0),
+            Tally::new(3, 1, begun).text(later, Share::default()),
             "1 of 3 done, 1 reused, 2 left, 5.0s elapsed"
         );
         let mut tally = Tally::new(1, 0, begun);
         tally.count(SlotOutcome::Complete);
-        assert_eq!(tally.text(later, 0.0), "1 of 1 done, 5.0s elapsed");
+        assert_eq!(tally.text(later, Share::default()), "1 of 1 done, 5.0s elapsed");
     }
 }

@@ -52,6 +52,28 @@ pub(super) fn char_width(character: char) -> usize {
     character.width().unwrap_or(0)
 }
 
+/// As much of the text as so many columns hold; what was cut off is marked.
+#[cfg(feature = "cli")]
+pub(super) fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    const CUT: char = '…';
+    if display_width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut fitted = String::new();
+    let mut width = 0;
+    for character in text.chars() {
+        width += char_width(character);
+        if width + char_width(CUT) > columns {
+            break;
+        }
+        fitted.push(character);
+    }
+    if columns > 1 {
+        fitted.push(CUT);
+    }
+    Cow::Owned(fitted)
+}
+
 /// A time as people read it: `0.4s`, `1m 03s`, `2h 05m`, `3d 04h`.
 pub(crate) fn duration_text(duration: Duration) -> String {
     let tenths = (duration.as_millis() + 50) / 100;
@@ -117,5 +139,12 @@ mod tests {
         assert_eq!(display_width("naïve"), 5);
         assert_eq!(display_width("nai\u{308}ve"), 5);
         assert_eq!(display_width("策略"), 4);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_text_that_was_cut_says_so() {
+        assert_eq!([fit("abc", 3), fit("abcd", 3), fit("abcd", 1)], ["abc", "ab…", ""]);
+        assert_eq!([fit("策略策", 5), fit("策略策", 6)], ["策略…", "策略策"]);
     }
 }

@@ -8,6 +8,7 @@ mod clock;
 mod registry;
 mod sums;
 mod thread;
+mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -15,17 +16,18 @@ mod tests;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Stage;
-use clock::Tick;
-pub(crate) use registry::{RunTimer, StageTotal, begin_run};
+use clock::Start;
+use registry::RowKey;
 use thread::Entered;
+pub(crate) use windows::{RunTimer, StageTotal, begin_run};
 
 /// One place in the source that is timed; a static in an expansion.
 #[derive(Debug)]
 pub struct Site {
     stage: Stage,
     module: &'static str,
-    /// The stage's id plus one; 0 before the first call.
-    id: AtomicUsize,
+    /// The row's number plus one; 0 before the first call.
+    row: AtomicUsize,
 }
 
 /// Times a call from [`Site::enter`] to its drop. The outermost of nested calls of one stage on a
@@ -33,24 +35,24 @@ pub struct Site {
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once measures nothing"]
 pub struct Guard {
-    stage: usize,
+    row: usize,
     entered: Entered,
-    start: Tick,
+    start: Start,
 }
 
 /// Times an `async` call from its first poll to ready or drop, on whatever threads. Never folds.
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once measures nothing"]
 pub struct AsyncGuard {
-    stage: usize,
-    start: Tick,
+    row: usize,
+    start: Start,
 }
 
 impl Site {
     /// A site of `stage` in `module` (its `module_path!()`).
     #[must_use]
     pub const fn new(stage: Stage, module: &'static str) -> Self {
-        Self { stage, module, id: AtomicUsize::new(0) }
+        Self { stage, module, row: AtomicUsize::new(0) }
     }
 
     /// The path of the module that holds the site.
@@ -60,42 +62,46 @@ impl Site {
     }
 
     /// Begins to time a call on this thread.
+    #[inline]
     pub fn enter(&'static self) -> Guard {
-        let stage = self.stage_id();
-        let entered = thread::enter(stage);
-        Guard { stage, entered, start: Tick::now() }
+        let row = self.row();
+        let entered = thread::enter(row);
+        Guard { row, entered, start: Start::now() }
     }
 
     /// Begins to time an `async` call.
+    #[inline]
     pub fn enter_async(&'static self) -> AsyncGuard {
-        AsyncGuard { stage: self.stage_id(), start: Tick::now() }
+        AsyncGuard { row: self.row(), start: Start::now() }
     }
 
-    fn stage_id(&self) -> usize {
-        match self.id.load(Ordering::Relaxed) {
+    #[inline]
+    fn row(&self) -> usize {
+        match self.row.load(Ordering::Relaxed) {
             0 => self.first_use(),
-            id => id - 1,
+            row => row - 1,
         }
     }
 
     #[cold]
     fn first_use(&self) -> usize {
-        let stage = registry::intern(self.stage.name());
-        self.id.store(stage + 1, Ordering::Relaxed);
-        stage
+        let group = self.module.rsplit("::").next().unwrap_or(self.module);
+        let row = registry::intern(RowKey { stage: self.stage.name(), group });
+        self.row.store(row + 1, Ordering::Relaxed);
+        row
     }
 }
 
 impl Drop for Guard {
+    #[inline]
     fn drop(&mut self) {
-        let nanos = self.start.elapsed_nanos();
-        thread::leave(self.stage, self.entered, nanos);
+        thread::leave(self.row, self.entered, self.start.elapsed());
     }
 }
 
 impl Drop for AsyncGuard {
+    #[inline]
     fn drop(&mut self) {
-        let nanos = self.start.elapsed_nanos();
-        thread::record(self.stage, nanos);
+        thread::record(self.row, self.start.elapsed());
     }
 }

@@ -1,11 +1,23 @@
-//! A thread's own part: its sums and how deep it is in each stage.
+//! A thread's own part: where it adds its calls, and how deep it is in each stage.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::registry;
-use super::sums::Sums;
+use super::sums::{Fold, Sums};
+
+/// Rows that a thread finds by one look; the others are in a list.
+const DIRECT: usize = 64;
+
+const NO_THREAD: u64 = 0;
+
+/// The memory of one thread for one row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) sums: &'static Sums,
+    /// How deep the thread is in the row's stage; rows of one stage share it.
+    pub(super) fold: &'static Fold,
+}
 
 /// Where a guard was entered.
 #[derive(Clone, Copy, Debug)]
@@ -16,115 +28,125 @@ pub(super) struct Entered {
     outermost: bool,
 }
 
-const NO_THREAD: u64 = 0;
-
-/// This thread's stages, by stage id.
+/// Without a destructor, so that a look is a plain load.
 struct Local {
     thread: Cell<u64>,
-    stages: RefCell<Vec<Option<LocalStage>>>,
+    slots: [Cell<Option<Slot>>; DIRECT],
 }
 
-struct LocalStage {
-    sums: Arc<Sums>,
-    depth: Cell<u64>,
+/// Hands the thread's memory back when the thread ends.
+struct Keeper {
+    further: RefCell<Vec<Option<Slot>>>,
 }
 
 thread_local! {
-    static LOCAL: Local =
-        const { Local { thread: Cell::new(NO_THREAD), stages: RefCell::new(Vec::new()) } };
+    static LOCAL: Local = const {
+        Local { thread: Cell::new(NO_THREAD), slots: [const { Cell::new(None) }; DIRECT] }
+    };
+    static KEEPER: Keeper = const { Keeper { further: RefCell::new(Vec::new()) } };
 }
 
 #[inline]
-pub(super) fn enter(stage: usize) -> Entered {
-    LOCAL
-        .try_with(|local| {
-            let outermost = local.with_stage(stage, LocalStage::enter);
-            Entered { thread: local.thread.get(), outermost }
-        })
-        .unwrap_or(Entered { thread: NO_THREAD, outermost: true })
+pub(super) fn enter(row: usize) -> Entered {
+    LOCAL.with(|local| match local.slot(row) {
+        Some(slot) => Entered { thread: local.thread.get(), outermost: slot.fold.enter() },
+        None => Entered { thread: NO_THREAD, outermost: true },
+    })
 }
 
+/// Whether the call counted: it was the outermost.
 #[inline]
-pub(super) fn leave(stage: usize, entered: Entered, nanos: u64) {
-    let at_home = LOCAL.try_with(|local| {
-        local.with_stage(stage, |here| {
-            let at_home = local.thread.get() == entered.thread;
-            if at_home {
-                here.depth.set(here.depth.get().saturating_sub(1));
+pub(super) fn leave(row: usize, entered: Entered, ticks: u64) -> bool {
+    LOCAL.with(|local| {
+        if local.thread.get() == entered.thread
+            && let Some(slot) = local.slot(row)
+        {
+            slot.fold.leave();
+            if entered.outermost {
+                slot.sums.record(ticks, registry::current_lap());
             }
-            if entered.outermost || !at_home {
-                here.sums.record(nanos, registry::current_lap());
-            }
-            at_home
-        })
-    });
-    match at_home {
-        Ok(true) => {}
-        Ok(false) => registry::release(stage, entered.thread),
-        Err(_) => {
-            registry::record_orphan(stage, nanos);
-            registry::release(stage, entered.thread);
+            return entered.outermost;
         }
+        leave_elsewhere(row, entered, ticks);
+        true
+    })
+}
+
+/// A guard that was moved to this thread, or that has outlived its own thread's memory.
+#[cold]
+fn leave_elsewhere(row: usize, entered: Entered, ticks: u64) {
+    record(row, ticks);
+    if entered.thread != NO_THREAD {
+        registry::release(row, entered.thread);
     }
 }
 
 #[inline]
-pub(super) fn record(stage: usize, nanos: u64) {
-    let recorded = LOCAL.try_with(|local| {
-        local.with_stage(stage, |here| here.sums.record(nanos, registry::current_lap()));
+pub(super) fn record(row: usize, ticks: u64) {
+    LOCAL.with(|local| match local.slot(row) {
+        Some(slot) => slot.sums.record(ticks, registry::current_lap()),
+        None => registry::record_orphan(row, ticks),
     });
-    if recorded.is_err() {
-        registry::record_orphan(stage, nanos);
-    }
 }
 
 impl Local {
+    /// None once the thread has handed its memory back.
     #[inline]
-    fn with_stage<T>(&self, stage: usize, body: impl FnOnce(&LocalStage) -> T) -> T {
-        if let Some(Some(here)) = self.stages.borrow().get(stage) {
-            return body(here);
-        }
-        self.first_use(stage);
-        match self.stages.borrow().get(stage) {
-            Some(Some(here)) => body(here),
-            _ => unreachable!("the first use has just made the entry"),
+    fn slot(&self, row: usize) -> Option<Slot> {
+        match self.slots.get(row) {
+            Some(slot) if slot.get().is_some() => slot.get(),
+            _ => self.further_slot(row),
         }
     }
 
     #[cold]
-    fn first_use(&self, stage: usize) {
+    fn further_slot(&self, row: usize) -> Option<Slot> {
+        KEEPER
+            .try_with(|keeper| keeper.find(row).unwrap_or_else(|| self.first_use(row, keeper)))
+            .ok()
+    }
+
+    fn first_use(&self, row: usize, keeper: &Keeper) -> Slot {
         static NEXT_THREAD: AtomicU64 = AtomicU64::new(NO_THREAD + 1);
         if self.thread.get() == NO_THREAD {
             self.thread.set(NEXT_THREAD.fetch_add(1, Ordering::Relaxed));
         }
-        let sums = registry::register(stage, self.thread.get());
-        let mut stages = self.stages.borrow_mut();
-        if stages.len() <= stage {
-            stages.resize_with(stage + 1, || None);
+        let slot = registry::register(row, self.thread.get());
+        match self.slots.get(row) {
+            Some(direct) => direct.set(Some(slot)),
+            None => keeper.keep(row, slot),
         }
-        stages[stage] = Some(LocalStage { sums, depth: Cell::new(0) });
+        slot
     }
 }
 
-impl LocalStage {
-    #[inline]
-    fn enter(&self) -> bool {
-        let mut depth = self.depth.get();
-        if depth > 0 {
-            // Some of them may have been dropped on other threads in the meantime.
-            depth = depth.saturating_sub(self.sums.take_released());
+impl Keeper {
+    fn find(&self, row: usize) -> Option<Slot> {
+        self.further.borrow().get(row.checked_sub(DIRECT)?).copied().flatten()
+    }
+
+    fn keep(&self, row: usize, slot: Slot) {
+        let mut further = self.further.borrow_mut();
+        let at = row - DIRECT;
+        if further.len() <= at {
+            further.resize(at + 1, None);
         }
-        self.depth.set(depth + 1);
-        depth == 0
+        further[at] = Some(slot);
     }
 }
 
-impl Drop for Local {
+impl Drop for Keeper {
     fn drop(&mut self) {
-        for (stage, here) in self.stages.get_mut().iter().enumerate() {
-            if here.is_some() {
-                registry::retire(stage, self.thread.get());
+        LOCAL.with(|local| {
+            let direct = local.slots.iter().map(Cell::take);
+            let rows = direct.chain(std::mem::take(self.further.get_mut()));
+            for (row, slot) in rows.enumerate() {
+                if slot.is_some() {
+                    registry::retire(row, local.thread.get());
+                }
             }
-        }
+            // What is still open here ends as a call of no thread.
+            local.thread.set(NO_THREAD);
+        });
     }
 }

@@ -38,6 +38,36 @@ pub(crate) fn write_atomically(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
+    replace_file(path, fill)?.sync()
+}
+
+/// A file that was replaced and is on disk itself; that its name leads to it is not, yet.
+#[derive(Debug)]
+#[must_use = "only a synced directory makes the replacement last"]
+pub(crate) struct Replaced {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Replaced {
+    /// Makes the replacement last.
+    ///
+    /// # Errors
+    /// Names the file when the system cannot promise it.
+    pub(crate) fn sync(self) -> Result<(), Error> {
+        sync_dir(directory_of(&self.target)).map_err(|error| Error::io("write", &self.path, error))
+    }
+}
+
+/// As [`write_atomically`], but the directory is synced only by [`Replaced::sync`], which need
+/// not happen under the lock that the replacement needs.
+///
+/// # Errors
+/// As `write_atomically`.
+pub(crate) fn replace_file(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Replaced, Error> {
     let failed = |source| Error::io("write", path, source);
     let target = follow_links(path).map_err(failed)?;
     if target.is_dir() {
@@ -52,7 +82,15 @@ pub(crate) fn write_atomically(
     drop(writer);
     temporary.file.sync_all().map_err(failed)?;
     temporary.rename_to(&target).map_err(failed)?;
-    sync_dir(directory_of(&target)).map_err(failed)
+    Ok(Replaced { path: path.to_owned(), target })
+}
+
+/// The file that a write to `path` replaces: where its links lead, or `path` itself.
+///
+/// # Errors
+/// Names `path` when its links form a loop or cannot be read.
+pub(crate) fn link_target(path: &Path) -> Result<PathBuf, Error> {
+    follow_links(path).map_err(|error| Error::io("follow the link", path, error))
 }
 
 /// Replaces the file at `path` by `value` as indented JSON with a final newline.

@@ -13,6 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::Error;
 use crate::host;
 
+mod holder;
+mod wait;
+
 /// How much of a lock file's text is worth showing.
 const HOLDER_BYTES: u64 = 200;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
@@ -53,15 +56,32 @@ impl FileLock {
         }
     }
 
-    /// Takes the lock at `path`, waiting up to `timeout` for its holder.
+    /// Takes the lock at `path`, waiting up to `timeout` for its holder. The system wakes this
+    /// wait as soon as the lock is free.
     ///
     /// # Errors
-    /// [`Error::Locked`] after `timeout`, with what the file says about its holder; else as
+    /// [`Error::Locked`] after `timeout`, with what is known of its holder; else as
     /// [`try_acquire`](Self::try_acquire).
     pub(crate) fn acquire(path: &Path, timeout: Duration) -> Result<Self, Error> {
-        Self::try_acquire(path, timeout)?.ok_or_else(|| Error::Locked {
+        let started = Instant::now();
+        loop {
+            let file = open_for_holding(path)?;
+            let left = timeout.saturating_sub(started.elapsed());
+            let granted = match try_exclusive(&file) {
+                Ok(Attempt::Acquired) => Ok(Some(file)),
+                Ok(Attempt::Contended) => wait::exclusive(file, left),
+                Err(error) => Err(error),
+            };
+            match granted.map_err(|error| refused(path, &error))? {
+                Some(file) if is_still_at(&file, path) => return Ok(Self::holding(file)),
+                // It was moved or removed meanwhile, and protects nothing: open it again.
+                _ if started.elapsed() < timeout => {}
+                _ => break,
+            }
+        }
+        Err(Error::Locked {
             path: path.to_owned(),
-            waited_seconds: timeout.as_secs(),
+            waited_seconds: timeout.as_secs_f64(),
             holder: Self::holder(path),
         })
     }
@@ -85,8 +105,22 @@ impl FileLock {
         }
     }
 
-    /// What the file at `path` says about its holder: a diagnostic, possibly of a holder long gone.
+    /// Whether `path` is this lock's file, under whatever name.
+    pub(crate) fn is_of(&self, path: &Path) -> bool {
+        is_still_at(&self.file, path)
+    }
+
+    /// What is known of the holder of the lock at `path`: a diagnostic, possibly of a holder long
+    /// gone. The file's text, unless the system knows that it is another's.
     pub(crate) fn holder(path: &Path) -> Option<String> {
+        let text = Self::text_of(path);
+        let Some(pid) = holder::pid(path) else { return text };
+        let pid = format!("pid={pid}");
+        let is_of_it = |text: &String| text.split(' ').next() == Some(&pid);
+        Some(text.filter(is_of_it).unwrap_or(pid))
+    }
+
+    fn text_of(path: &Path) -> Option<String> {
         let mut text = Vec::new();
         File::open(path).ok()?.take(HOLDER_BYTES).read_to_end(&mut text).ok()?;
         let text = String::from_utf8_lossy(&text);

@@ -7,7 +7,8 @@ mod failpoint;
 mod lock;
 
 pub(crate) use atomic::{
-    probe_writing, sweep_leftovers, sync_directory, write_atomically, write_json_atomically,
+    Replaced, link_target, probe_writing, replace_file, sweep_leftovers, sync_directory,
+    write_atomically, write_json_atomically,
 };
 #[cfg(test)]
 pub(crate) use failpoint::dying_after;

@@ -7,11 +7,13 @@ use std::time::SystemTime;
 
 use crate::Error;
 use crate::checkpoint::Latest;
+use crate::hardware;
 use crate::host;
 use crate::record::{
     self, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
 };
 use crate::request::REQUEST_SCHEMA;
+use crate::scheduler::SchedulerJob;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
 use crate::suite::timing::Segment;
@@ -32,11 +34,15 @@ pub(super) fn first_head(
 ) -> RecordHead {
     let algorithm = plan.algorithm(slot);
     let started_at = now_text();
+    let job = SchedulerJob::current();
+    let hardware_id = Some(hardware::current().id());
     attempts.push(Attempt {
         number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
         host: host::name(),
         pid: process::id(),
-        job: host::scheduler_job(),
+        job: job.as_ref().map(SchedulerJob::short),
+        scheduler: job,
+        hardware_id: hardware_id.clone(),
         started_at: started_at.clone(),
         finished_at: None,
         outcome: "running".to_owned(),
@@ -66,7 +72,7 @@ pub(super) fn first_head(
         provenance: plan.provenance.recorded(),
         required_artifacts: algorithm.requirements.clone(),
         artifact_paths: BTreeMap::new(),
-        hardware_id: None,
+        hardware_id,
         started_at,
         finished_at: None,
         seconds: None,
@@ -116,7 +122,11 @@ pub(super) fn segments_before(before: &Before) -> Vec<Segment> {
                 0.0
             }
         });
-        segments.push(Segment { attempt: attempt.number, seconds });
+        segments.push(Segment {
+            attempt: attempt.number,
+            hardware_id: attempt.hardware_id.clone(),
+            seconds,
+        });
     }
     segments
 }

@@ -204,6 +204,7 @@ impl Executor<'_> {
         let mut head = first_head(self.plan, slot, before.attempts, before.latest.as_ref());
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
         record::write_record(&path, &head, &BTreeMap::new(), &[])?;
+        timing::describe_hardware(&self.plan.facts.export_dir.join(slot.id.slug().as_str()));
         self.stop.begin_run(
             Running {
                 head: head.clone(),

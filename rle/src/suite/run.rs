@@ -56,6 +56,8 @@ pub(super) fn run(
     let reused = start.slots_to_reuse();
     console.start(start.plan.slots.len(), reused);
     let stop = Stop::default();
+    #[cfg(feature = "cli")]
+    super::workers::check_debugger(start.plan.slots.iter().map(|slot| &slot.id), workers.is_some());
     let outcomes = if let Some(workers) = workers {
         #[cfg(feature = "cli")]
         {

@@ -25,8 +25,9 @@ pub(crate) struct Setting {
     pub(crate) help: &'static str,
     /// Whether configuration files, variables and `--set` may give it too.
     pub(crate) layered: bool,
-    /// The one command that knows it.
-    pub(crate) only_for: Option<&'static str>,
+    /// The commands that know it: `locks`, or with its first word, `timings show`. Empty: all that
+    /// are about a start.
+    pub(crate) only_for: &'static [&'static str],
 }
 
 const fn setting(
@@ -35,7 +36,7 @@ const fn setting(
     value_name: &'static str,
     help: &'static str,
 ) -> Setting {
-    Setting { key, kind, value_name, help, layered: true, only_for: None }
+    Setting { key, kind, value_name, help, layered: true, only_for: &[] }
 }
 
 const fn option_only(
@@ -44,18 +45,21 @@ const fn option_only(
     value_name: &'static str,
     help: &'static str,
 ) -> Setting {
-    Setting { key, kind, value_name, help, layered: false, only_for: None }
+    Setting { key, kind, value_name, help, layered: false, only_for: &[] }
 }
 
 const fn command_option(
-    command: &'static str,
+    commands: &'static [&'static str],
     key: &'static str,
     kind: Kind,
     value_name: &'static str,
     help: &'static str,
 ) -> Setting {
-    Setting { key, kind, value_name, help, layered: false, only_for: Some(command) }
+    Setting { key, kind, value_name, help, layered: false, only_for: commands }
 }
+
+/// The commands that look at files of any program.
+pub(crate) const LOOKING: &[&str] = &["timings show", "timings check", "locks"];
 
 /// All options, in the order in which the help shows them.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -156,16 +160,78 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "FORMAT",
         "text or json, for everything that prints a table",
     ),
-    command_option("status", "why", Kind::Value, "SLOT", "every difference of one slot, in full"),
     command_option(
-        "verify",
+        &["status"],
+        "why",
+        Kind::Value,
+        "SLOT",
+        "every difference of one slot, in full",
+    ),
+    command_option(
+        &["verify"],
         "interruption",
         Kind::Bool,
         "BOOL",
         "prove that runs that stop and resume equal unbroken ones",
     ),
-    command_option("archive", "keep", Kind::Value, "N", "prune: how many of each set or slot stay"),
-    command_option("archive", "yes", Kind::Bool, "BOOL", "prune: remove, not only list"),
+    command_option(
+        &["archive"],
+        "keep",
+        Kind::Value,
+        "N",
+        "prune: how many of each set or slot stay",
+    ),
+    command_option(&["archive"], "yes", Kind::Bool, "BOOL", "prune: remove, not only list"),
+    command_option(
+        LOOKING,
+        "export_root",
+        Kind::Value,
+        "DIR",
+        "the directory of the groups [default: the one of this program's export directory]",
+    ),
+    command_option(
+        LOOKING,
+        "groups",
+        Kind::Value,
+        "LIST",
+        "all, or these groups by their paths below the root [default: this program's own]",
+    ),
+    command_option(
+        &["timings show"],
+        "latest_runs",
+        Kind::Value,
+        "N",
+        "only the N runs of the highest indices",
+    ),
+    command_option(
+        &["timings show"],
+        "include_other_stages",
+        Kind::Bool,
+        "BOOL",
+        "every stage beside the whole run, with its share of it",
+    ),
+    command_option(
+        &["timings show"],
+        "pool",
+        Kind::Bool,
+        "BOOL",
+        "one mean over runs on different hardware",
+    ),
+    command_option(
+        &["timings check"],
+        "allow",
+        Kind::Repeated,
+        "LIST",
+        "stages that need no declaration",
+    ),
+    command_option(
+        &["locks"],
+        "pattern",
+        Kind::Value,
+        "GLOB",
+        "names of lock files [default: *.lock]",
+    ),
+    command_option(&["locks"], "only_locked", Kind::Bool, "BOOL", "only locks that are not free"),
     option_only("help", Kind::Switch, "", "print help"),
     option_only("version", Kind::Switch, "", "print the version"),
 ];

@@ -6,16 +6,19 @@ use std::path::Path;
 
 use crate::checkpoint::StageSum;
 use crate::context::RecordedTiming;
+use crate::hardware::Hardware;
 use crate::profile::StageTotal;
 use crate::request::object;
 use crate::slot::SlotId;
-use crate::timings::{self, RunEntry};
+use crate::timings::{self, NewEntry};
 use crate::value::Value;
 
 /// The time of one attempt that led to a result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Segment {
     pub(crate) attempt: u32,
+    /// None of a record that is older than these.
+    pub(crate) hardware_id: Option<String>,
     pub(crate) seconds: f64,
 }
 
@@ -38,14 +41,20 @@ pub(crate) struct Run<'a> {
 /// Adds one run to `<export_dir>/<slug>/timings.json`.
 pub(crate) fn save_run(run: &Run<'_>) {
     let key = Key { run_idx: Some(run.slot.run_idx()), label: None };
-    let last = Segment { attempt: run.attempt, seconds: run.seconds };
-    let segments: Vec<Segment> = run.segments.iter().copied().chain([last]).collect();
+    let last = Segment {
+        attempt: run.attempt,
+        hardware_id: Some(timings::hardware_id().to_owned()),
+        seconds: run.seconds,
+    };
+    let segments: Vec<Segment> = run.segments.iter().cloned().chain([last]).collect();
     let mut total = key.entry(segments.iter().map(|segment| segment.seconds).sum());
     if segments.len() > 1 {
         let segments = segments.iter().map(|segment| {
+            let unknown = || Hardware::default().id();
+            let hardware_id = segment.hardware_id.clone().unwrap_or_else(unknown);
             object([
                 ("attempt", Value::from(segment.attempt)),
-                ("hardware_id", Value::from(total.hardware_id.as_str())),
+                ("hardware_id", Value::from(hardware_id)),
                 ("seconds", Value::from(segment.seconds)),
             ])
         });
@@ -55,6 +64,14 @@ pub(crate) fn save_run(run: &Run<'_>) {
     add(&mut stages, run.stages);
     let name = format!("{}_run", run.slot.slug());
     save(run.algorithm_dir, (name, total), &key, &stages, run.recorded);
+}
+
+/// Puts the description of this process's hardware beside the times of an algorithm, before there
+/// are any: a run that is killed leaves no time, and one that goes on from it names its hardware.
+pub(crate) fn describe_hardware(algorithm_dir: &Path) {
+    if let Err(error) = timings::describe_hardware(algorithm_dir) {
+        tracing::warn!("the hardware's description is not saved: {error}");
+    }
 }
 
 /// Adds one prepare to `_prepared/<function>/timings.json`, labelled by its request.
@@ -86,9 +103,9 @@ struct Key {
 }
 
 impl Key {
-    fn entry(&self, seconds: f64) -> RunEntry {
-        RunEntry {
-            hardware_id: timings::unknown_hardware_id(),
+    fn entry(&self, seconds: f64) -> NewEntry {
+        NewEntry {
+            hardware_id: timings::hardware_id().to_owned(),
             seconds,
             run_idx: self.run_idx,
             label: self.label.clone(),
@@ -99,7 +116,7 @@ impl Key {
 
 fn save(
     directory: &Path,
-    total: (String, RunEntry),
+    total: (String, NewEntry),
     key: &Key,
     stages: &BTreeMap<String, StageSum>,
     recorded: &[RecordedTiming],

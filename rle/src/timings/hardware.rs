@@ -1,82 +1,209 @@
 //! `timings_hardware.json`: each description of hardware once, under its id.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use super::format::parse_object;
+use super::file::{self, Read};
+use super::scan::{Fault, Scanner};
+use super::stages::{Raw, push_quoted};
 use crate::Error;
-use crate::storage::write_json_atomically;
-use crate::value::Value;
+use crate::hardware::{self, id_of};
+use crate::value::{Number, Value};
 
 const SCHEMA_VERSION: u64 = 1;
-/// Hexadecimal digits of the hash that an id shows.
-const ID_DIGITS: usize = 16;
+/// What stands before each line of a description in the file.
+const INDENT: &str = "\n    ";
 
-/// The id of the description in which nothing is known.
-pub(crate) fn unknown_hardware_id() -> String {
-    id_of(&unknown_hardware())
+/// The hardware of this process: its id and its description.
+pub(super) struct Current {
+    pub(super) id: String,
+    pub(super) description: Value,
 }
 
-/// The description in which nothing is known.
-pub(super) fn unknown_hardware() -> Value {
-    let unknown = |keys: &[&str]| -> Value { keys.iter().map(|key| (*key, Value::Null)).collect() };
-    let cpu = [
-        "processor_name",
-        "physical_cores_available",
-        "logical_threads_available",
-        "min_clock_mhz",
-        "max_clock_mhz",
-        "clock_source",
-    ];
-    [
-        ("memory", unknown(&["limit_gib", "limit_source"])),
-        ("cpu", unknown(&cpu)),
-        ("gpus", Value::Array(Vec::new())),
-    ]
-    .into_iter()
-    .collect()
+/// The hardware of this process, described once.
+pub(super) fn current() -> &'static Current {
+    static CURRENT: OnceLock<Current> = OnceLock::new();
+    CURRENT.get_or_init(|| {
+        let description = hardware::current().to_value();
+        Current { id: id_of(&description), description }
+    })
 }
 
-fn id_of(description: &Value) -> String {
-    let sha256 = description.canonical_sha256().expect("a description holds no NaN");
-    format!("hw_{}", &sha256[..ID_DIGITS])
+/// The id of the hardware of this process.
+pub(crate) fn hardware_id() -> &'static str {
+    &current().id
 }
 
-/// Adds `description` to the file at `path` unless its id is there. The caller holds the lock.
-pub(super) fn add(path: &Path, description: Value) -> Result<(), Error> {
-    let mut file = load(path)?;
-    let known = file.entry("hardware".to_owned()).or_insert_with(Value::object);
-    let Value::Object(known) = known else {
-        let problem = format!("has {} at `hardware` where a table is expected", known.kind());
-        return Err(Error::file(path, problem));
-    };
-    let id = id_of(&description);
-    if known.contains_key(&id) {
+/// The one text of all descriptions that count as the same: floats have two decimals.
+fn meaning(description: &Value) -> String {
+    // A description comes from JSON text, which has no NaN.
+    rounded(description).canonical_json().unwrap_or_default()
+}
+
+fn rounded(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_float() => {
+            Number::from((number.as_f64() * 100.0).round() / 100.0).into()
+        }
+        Value::Array(items) => Value::Array(items.iter().map(rounded).collect()),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| (key.clone(), rounded(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The descriptions of a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Descriptions {
+    known: BTreeMap<String, Raw>,
+    /// Keys that others have put beside these.
+    members: Vec<(String, Raw)>,
+}
+
+/// For ids that stand under another one in the file: that one.
+pub(super) type Renamed = BTreeMap<String, String>;
+
+impl Descriptions {
+    /// Reads the file at `path`; one that does not exist holds none.
+    ///
+    /// # Errors
+    /// Names the file that is not valid, or of a newer version.
+    pub(super) fn load(path: &Path) -> Result<Self, Error> {
+        match file::read(path, parse)? {
+            Read::Missing => Ok(Self::default()),
+            Read::Whole(descriptions) => Ok(descriptions),
+        }
+    }
+
+    /// Each id with its description.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Value)> {
+        self.known.iter().map(|(id, raw)| (id.as_str(), raw.value()))
+    }
+
+    /// The description under an id.
+    pub(super) fn get(&self, id: &str) -> Option<Value> {
+        self.known.get(id).map(Raw::value)
+    }
+
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.known.contains_key(id)
+    }
+
+    /// Adds a description unless its id is there.
+    pub(super) fn add(&mut self, id: &str, description: &Value) {
+        if !self.contains(id) {
+            self.known.insert(id.to_owned(), Raw::indented(description, INDENT));
+        }
+    }
+
+    /// Takes over the descriptions of `others`, each once, and says which ids had to change: for
+    /// a description that is there under another id, and for an id that is another's here.
+    /// The second value is whether anything came to these.
+    pub(super) fn merge(&mut self, others: &Self) -> (Renamed, bool) {
+        let mut renamed = Renamed::new();
+        let mut grown = false;
+        for (id, raw) in &others.known {
+            let taken = self.known.get(id);
+            if taken.is_some_and(|here| here.text() == raw.text()) {
+                continue;
+            }
+            let theirs = meaning(&raw.value());
+            if taken.is_some_and(|here| meaning(&here.value()) == theirs) {
+                continue;
+            }
+            let same = self.known.iter().find(|(_, here)| meaning(&here.value()) == theirs);
+            if let Some((known, _)) = same {
+                renamed.insert(id.clone(), known.clone());
+                continue;
+            }
+            let free = if taken.is_none() { id.clone() } else { id_of(&raw.value()) };
+            if free != *id {
+                renamed.insert(id.clone(), free.clone());
+            }
+            self.known.insert(free, raw.clone());
+            grown = true;
+        }
+        for (key, raw) in &others.members {
+            if !self.members.iter().any(|(known, _)| known == key) {
+                self.members.push((key.clone(), raw.clone()));
+                grown = true;
+            }
+        }
+        (renamed, grown)
+    }
+
+    /// The text of the file.
+    pub(super) fn render(&self) -> String {
+        let mut out = String::from("{\n  \"hardware\": {");
+        for (index, (id, raw)) in self.known.iter().enumerate() {
+            out.push_str(if index == 0 { "\n    " } else { ",\n    " });
+            push_quoted(id, &mut out);
+            out.push_str(": ");
+            out.push_str(raw.text());
+        }
+        out.push_str(if self.known.is_empty() { "}" } else { "\n  }" });
+        for (key, raw) in &self.members {
+            out.push_str(",\n  ");
+            push_quoted(key, &mut out);
+            out.push_str(": ");
+            out.push_str(raw.text());
+        }
+        out.push_str(",\n  \"schema_version\": ");
+        out.push_str(&SCHEMA_VERSION.to_string());
+        out.push_str("\n}\n");
+        out
+    }
+}
+
+fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
+    let mut descriptions = Descriptions::default();
+    let mut scanner = Scanner::new(source);
+    file::expect_table(&mut scanner)?;
+    scanner.object(|scanner, key| {
+        match &*key {
+            "hardware" => scan_known(scanner, source, &mut descriptions.known)?,
+            "schema_version" => check_version(&Raw::new(source, scanner.value()?).value())?,
+            _ => {
+                let raw = Raw::new(source, scanner.value()?);
+                descriptions.members.push((key.into_owned(), raw));
+            }
+        }
+        Ok(())
+    })?;
+    scanner.finish()?;
+    Ok(descriptions)
+}
+
+fn scan_known(
+    scanner: &mut Scanner<'_>,
+    source: &Arc<String>,
+    known: &mut BTreeMap<String, Raw>,
+) -> Result<(), Fault> {
+    if scanner.peek()? != b'{' {
+        let kind = scanner.kind()?;
+        return Err(Fault::Content(format!("has {kind} at `hardware` where a table is expected")));
+    }
+    scanner.object(|scanner, id| {
+        if scanner.peek()? != b'{' {
+            let kind = scanner.kind()?;
+            return Err(Fault::Content(format!(
+                "has {kind} at the hardware {:?} where a table is expected",
+                &*id
+            )));
+        }
+        known.insert(id.into_owned(), Raw::new(source, scanner.value()?));
+        Ok(())
+    })
+}
+
+fn check_version(version: &Value) -> Result<(), Fault> {
+    if version.as_u64() == Some(SCHEMA_VERSION) {
         return Ok(());
     }
-    known.insert(id, description);
-    file.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-    write_json_atomically(path, &Value::from(file))
-}
-
-fn load(path: &Path) -> Result<BTreeMap<String, Value>, Error> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(Error::io("read", path, error)),
-    };
-    let file = parse_object(&text).map_err(|problem| Error::file(path, problem))?;
-    match file.get("schema_version") {
-        None => Ok(file),
-        Some(version) if version.as_u64() == Some(SCHEMA_VERSION) => Ok(file),
-        Some(version) => Err(Error::file(
-            path,
-            format!(
-                "has the schema version {version}, and this program knows {SCHEMA_VERSION}; \
-                 use the newer program, or another directory"
-            ),
-        )),
-    }
+    Err(Fault::Content(format!(
+        "has the schema version {version}, and this program knows {SCHEMA_VERSION}; use the newer \
+         program, or another directory"
+    )))
 }

@@ -1,23 +1,76 @@
-//! The entries of a set of runs, taken out of the live file and put back.
+//! The entries of a set of runs, taken out of the live file and put back; what the runner adds.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::format::{RunEntry, StageEntry, Stages, total};
-use super::merge::TIMINGS_FILE_LOCK_TIMEOUT;
-use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE};
+use super::entry::{RunEntry, RunKey};
+use super::hardware::current;
+use super::save::{SaveOptions, TIMINGS_FILE_LOCK_TIMEOUT};
+use super::stages::{self, Stages};
+use super::store::refused;
+use super::{HARDWARE_FILE, TIMINGS_FILE, Timings};
 use crate::Error;
-use crate::storage::{FileLock, write_atomically, write_json_atomically};
+use crate::storage::write_atomically;
+use crate::value::Value;
+
+/// A time that the runner adds to a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewEntry {
+    pub(crate) hardware_id: String,
+    pub(crate) seconds: f64,
+    pub(crate) run_idx: Option<u32>,
+    pub(crate) label: Option<String>,
+    pub(crate) extra: BTreeMap<String, Value>,
+}
+
+impl NewEntry {
+    fn into_run(self) -> Result<RunEntry, String> {
+        let mut key = self.run_idx.map_or_else(RunKey::none, RunKey::run);
+        if let Some(label) = self.label {
+            key = key.with_label(label);
+        }
+        RunEntry::new(&self.hardware_id, self.seconds, key, self.extra)
+    }
+}
+
+/// Merges each entry into its stage in the files of `dir`, which is created if need be: an entry
+/// that is there already is replaced, every other one stays, whatever its run index.
+///
+/// # Errors
+/// Names the entry that is not valid, the file that cannot be read or written, or
+/// [`Error::Locked`] after 15 minutes. The timings are as they were then.
+pub(crate) fn merge_entries(dir: &Path, entries: Vec<(String, NewEntry)>) -> Result<(), Error> {
+    merge_within(dir, entries, SaveOptions::default())
+}
+
+/// As [`merge_entries`], with other options.
+pub(super) fn merge_within(
+    dir: &Path,
+    entries: Vec<(String, NewEntry)>,
+    options: SaveOptions,
+) -> Result<(), Error> {
+    let mut timings = Timings::new();
+    for (name, entry) in entries {
+        let hardware = current();
+        if entry.hardware_id == hardware.id {
+            timings.hardware.add(&hardware.id, &hardware.description);
+        }
+        let run = entry.into_run().map_err(|problem| refused(&name, &problem))?;
+        timings.stages.entry(name).or_default().runs_mut().push(run);
+    }
+    timings.save_into(dir, options)
+}
 
 /// Copies the entries of these runs, with the hardware descriptions, into another directory.
 ///
 /// # Errors
 /// When the live file is not valid, or the copy cannot be written.
 pub(crate) fn copy_runs(from: &Path, run_indices: &[u32], to: &Path) -> Result<(), Error> {
-    let mut stages = Stages::load(&from.join(TIMINGS_FILE))?;
+    let mut stages = stages::load(&from.join(TIMINGS_FILE))?;
     keep(&mut stages, |run| is_one_of(run, run_indices));
-    if stages.0.is_empty() {
+    if stages.is_empty() {
         return Ok(());
     }
     let hardware = from.join(HARDWARE_FILE);
@@ -28,7 +81,8 @@ pub(crate) fn copy_runs(from: &Path, run_indices: &[u32], to: &Path) -> Result<(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io("read", &hardware, error)),
     }
-    write_json_atomically(&to.join(TIMINGS_FILE), &stages)
+    let text = stages::render(&stages);
+    write_atomically(&to.join(TIMINGS_FILE), |writer| writer.write_all(text.as_bytes()))
 }
 
 /// Drops the entries of these runs from the live file; may be repeated.
@@ -36,14 +90,14 @@ pub(crate) fn copy_runs(from: &Path, run_indices: &[u32], to: &Path) -> Result<(
 /// # Errors
 /// When the file is not valid or cannot be written.
 pub(crate) fn drop_runs(directory: &Path, run_indices: &[u32]) -> Result<(), Error> {
-    let path = directory.join(TIMINGS_FILE);
-    if path.symlink_metadata().is_err() {
+    if directory.join(TIMINGS_FILE).symlink_metadata().is_err() {
         return Ok(());
     }
-    let _lock = FileLock::acquire(&directory.join(LOCK_FILE), TIMINGS_FILE_LOCK_TIMEOUT)?;
-    let mut stages = Stages::load(&path)?;
-    keep(&mut stages, |run| !is_one_of(run, run_indices));
-    write_json_atomically(&path, &stages)
+    Timings::update_in(directory, TIMINGS_FILE_LOCK_TIMEOUT, |timings| {
+        keep(&mut timings.stages, |run| !is_one_of(run, run_indices));
+        Ok::<_, Error>(())
+    })
+    .map(drop)
 }
 
 /// Puts the entries of a copied file back into the live one; may be repeated.
@@ -51,27 +105,24 @@ pub(crate) fn drop_runs(directory: &Path, run_indices: &[u32]) -> Result<(), Err
 /// # Errors
 /// When a file is not valid, or the live one cannot be written.
 pub(crate) fn restore_runs(directory: &Path, copy: &Path) -> Result<(), Error> {
-    let stages = Stages::load(copy)?;
-    let entries = stages
-        .0
-        .into_iter()
-        .flat_map(|(name, stage)| stage.runs.into_iter().map(move |run| (name.clone(), run)));
-    let entries: Vec<_> = entries.collect();
-    if entries.is_empty() { Ok(()) } else { super::merge_entries(directory, entries) }
+    let mut timings = Timings::new();
+    timings.stages = stages::load(copy)?;
+    if timings.is_empty() {
+        return Ok(());
+    }
+    timings.save_into(directory, SaveOptions::default())
 }
 
 fn is_one_of(run: &RunEntry, run_indices: &[u32]) -> bool {
-    run.run_idx.is_some_and(|run_idx| run_indices.contains(&run_idx))
+    run.run_idx().is_some_and(|run_idx| run_indices.contains(&run_idx))
 }
 
 /// Keeps the runs that are wanted; a stage without any goes.
 fn keep(stages: &mut Stages, wanted: impl Fn(&RunEntry) -> bool) {
-    stages.0.retain(|_, stage: &mut StageEntry| {
-        let before = stage.runs.len();
-        stage.runs.retain(&wanted);
-        if stage.runs.len() != before {
-            stage.total_seconds = total(&stage.runs);
+    stages.retain(|_, stage| {
+        if !stage.runs().iter().all(&wanted) {
+            stage.runs_mut().retain(&wanted);
         }
-        !stage.runs.is_empty()
+        !stage.runs().is_empty()
     });
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::format::Stages;
-use super::merge::merge_entries_within;
+use super::set::merge_within;
+use super::stages::{self, Stages};
 use super::*;
 use crate::Error;
 use crate::storage::FileLock;
@@ -33,26 +33,26 @@ const SAMPLE: &str = r#"{
 }
 "#;
 
-fn entry(seconds: f64, run_idx: Option<u32>, label: Option<&str>) -> RunEntry {
-    RunEntry {
-        hardware_id: unknown_hardware_id(),
+fn entry(seconds: f64, run_idx: Option<u32>, label: Option<&str>) -> NewEntry {
+    NewEntry {
+        hardware_id: hardware_id().to_owned(),
         seconds,
         run_idx,
         label: label.map(str::to_owned),
-        ..RunEntry::default()
+        ..NewEntry::default()
     }
 }
 
-fn merge(dir: &Path, stage: &str, entry: RunEntry) {
+fn merge(dir: &Path, stage: &str, entry: NewEntry) {
     merge_entries(dir, vec![(stage.to_owned(), entry)]).unwrap();
 }
 
 fn load(dir: &Path) -> Stages {
-    Stages::load(&dir.join(TIMINGS_FILE)).unwrap()
+    stages::load(&dir.join(TIMINGS_FILE)).unwrap()
 }
 
 fn seconds(dir: &Path, stage: &str) -> Vec<f64> {
-    load(dir).0[stage].runs.iter().map(|run| run.seconds).collect()
+    load(dir)[stage].runs().iter().map(RunEntry::seconds).collect()
 }
 
 fn json(dir: &Path, name: &str) -> Value {
@@ -65,7 +65,7 @@ fn a_first_entry_is_written_in_the_documented_form() {
     let mut run = entry(1.25, Some(0), None);
     run.extra.insert("calls".to_owned(), 3_u64.into());
     merge(&dir.path().join("ippo"), "ippo_train", run);
-    let id = unknown_hardware_id();
+    let id = hardware_id();
     let expected = format!(
         "{{\n  \"ippo_train\": {{\n    \"runs\": [\n      {{\n        \"calls\": 3,\n        \
          \"hardware_id\": \"{id}\",\n        \"run_idx\": 0,\n        \"seconds\": 1.25\n      \
@@ -75,20 +75,36 @@ fn a_first_entry_is_written_in_the_documented_form() {
 }
 
 #[test]
-fn unknown_hardware_is_described_once_under_the_hash_of_its_description() {
+fn the_hardware_is_described_once_under_the_hash_of_its_description() {
     let dir = tempfile::tempdir().unwrap();
     merge(dir.path(), "a", entry(1.0, Some(0), None));
-    // The id was computed by another program from the text in `canonical`.
-    let canonical = "{\"cpu\":{\"clock_source\":null,\"logical_threads_available\":null,\
-         \"max_clock_mhz\":null,\"min_clock_mhz\":null,\"physical_cores_available\":null,\
-         \"processor_name\":null},\"gpus\":[],\"memory\":{\"limit_gib\":null,\"limit_source\":null}}";
-    let expected =
-        format!("{{\"hardware\":{{\"hw_21be35ef56a0f1b9\":{canonical}}},\"schema_version\":1}}");
-    assert_eq!(json(dir.path(), HARDWARE_FILE).to_string(), expected);
+    let written = fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap();
+    let file = Value::parse_json(written.as_bytes()).unwrap();
+    let known = file.get("hardware").unwrap().as_object().unwrap();
+    assert_eq!(known.keys().collect::<Vec<_>>(), [hardware_id()]);
+    assert_eq!(known[hardware_id()], crate::hardware::current().to_value());
+    assert_eq!(file.get("schema_version").unwrap().as_u64(), Some(1));
     // Not even its layout changes when the description is there already.
-    fs::write(dir.path().join(HARDWARE_FILE), &expected).unwrap();
+    let layout = file.to_string();
+    fs::write(dir.path().join(HARDWARE_FILE), &layout).unwrap();
     merge(dir.path(), "a", entry(1.0, Some(1), None));
-    assert_eq!(fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap(), expected);
+    describe_hardware(dir.path()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join(HARDWARE_FILE)).unwrap(), layout);
+}
+
+#[test]
+fn hardware_is_described_without_a_time_and_once_under_any_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("new");
+    describe_hardware(&dir).unwrap();
+    let path = dir.join(HARDWARE_FILE);
+    let ours = fs::read_to_string(&path).unwrap();
+    assert!(ours.contains(hardware_id()));
+    assert!(!dir.join(TIMINGS_FILE).exists());
+    let theirs = ours.replace(hardware_id(), "hw_theirs");
+    fs::write(&path, &theirs).unwrap();
+    describe_hardware(&dir).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
 }
 
 #[test]
@@ -133,7 +149,7 @@ fn a_later_run_that_comes_first_is_kept_when_run_0_follows() {
         merge(dir.path(), "ippo_run", entry(f64::from(run_idx) + 0.5, Some(run_idx), None));
     }
     assert_eq!(seconds(dir.path(), "ippo_run"), [2.5, 1.5, 0.5]);
-    assert!((load(dir.path()).0["ippo_run"].total_seconds - 4.5).abs() < 1e-12);
+    assert!((load(dir.path())["ippo_run"].total_seconds() - 4.5).abs() < 1e-12);
 }
 
 #[test]
@@ -172,7 +188,7 @@ fn eight_writers_at_once_lose_nothing_and_a_reader_always_sees_whole_files() {
         let reader = scope.spawn(|| {
             let mut most = 0;
             while writing.load(Ordering::Relaxed) {
-                let seen: usize = load(dir.path()).0.values().map(|stage| stage.runs.len()).sum();
+                let seen: usize = load(dir.path()).values().map(|stage| stage.runs().len()).sum();
                 assert!(seen >= most);
                 most = seen;
             }
@@ -192,7 +208,7 @@ fn eight_writers_at_once_lose_nothing_and_a_reader_always_sees_whole_files() {
         reader.join().unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
     });
-    let mut runs: Vec<_> = load(dir.path()).0["a_run"].runs.iter().map(|run| run.run_idx).collect();
+    let mut runs: Vec<_> = load(dir.path())["a_run"].runs().iter().map(RunEntry::run_idx).collect();
     runs.sort_unstable();
     assert_eq!(runs, (0..400).map(Some).collect::<Vec<_>>());
 }
@@ -202,7 +218,12 @@ fn a_lock_that_stays_held_is_an_error_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let _lock = FileLock::acquire(&dir.path().join(LOCK_FILE), Duration::ZERO).unwrap();
     let entries = vec![("a".to_owned(), entry(1.0, None, None))];
-    let error = merge_entries_within(dir.path(), entries, Duration::from_millis(20)).unwrap_err();
+    let error = merge_within(
+        dir.path(),
+        entries,
+        SaveOptions::default().lock_timeout(Duration::from_millis(20)),
+    )
+    .unwrap_err();
     assert!(matches!(error, Error::Locked { .. }), "{error}");
     assert!(error.to_string().contains("timings.json.lock"), "{error}");
     assert!(!dir.path().join(TIMINGS_FILE).exists());
@@ -211,7 +232,7 @@ fn a_lock_that_stays_held_is_an_error_and_nothing_is_written() {
 #[test]
 fn a_missing_file_holds_no_stages() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(load(dir.path()).0.is_empty());
+    assert!(load(dir.path()).is_empty());
 }
 
 #[test]
@@ -229,7 +250,10 @@ fn a_faulty_file_is_an_error_with_file_stage_and_entry_and_stays() {
         ("[]".to_owned(), "holds a list"),
         (r#"{"train": 3}"#.to_owned(), "stage `train` is a number"),
         (r#"{"train": {}}"#.to_owned(), "stage `train` has no list `runs`"),
-        (r#"{"train": {"runs": {}}}"#.to_owned(), "stage `train` has no list `runs`"),
+        (
+            r#"{"train": {"runs": {}}}"#.to_owned(),
+            "stage `train` has a table in the place of a list `runs`",
+        ),
         (run(r#""seconds": 1"#), "stage `train` run entry 1 has no text `hardware_id`"),
         (run(r#""hardware_id": "hw_x""#), "run entry 1 has no number `seconds`"),
         (run(r#""hardware_id": "hw_x", "seconds": -0.5"#), "run entry 1 has `seconds` -0.5"),
@@ -260,7 +284,7 @@ fn a_faulty_entry_is_refused_and_nothing_is_written() {
         (entry(f64::NAN, None, None), "has `seconds` NaN"),
         (entry(f64::INFINITY, None, None), "has `seconds` inf"),
         (with("total_ram_gib"), "`total_ram_gib`"),
-        (with("seconds"), "`seconds` is one of the entry's own"),
+        (with("seconds"), "`seconds`, which is one of the entry's own"),
     ];
     for (run, expected) in faulty {
         let entries = vec![("fine".to_owned(), entry(1.0, None, None)), ("bad".to_owned(), run)];

@@ -130,3 +130,102 @@ fn a_lock_file_that_is_removed_while_held_is_not_taken_for_the_new_one() {
     fs::write(&path, "").unwrap();
     assert!(!is_still_at(&file, &path));
 }
+
+#[test]
+fn a_wait_is_over_as_soon_as_the_lock_is_free() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("timings.json.lock");
+    // Polling would add up to half of its longest pause each time.
+    for _ in 0..20 {
+        let lock = FileLock::acquire(&path, PATIENCE).unwrap();
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
+            wait_until(|| waits_for(&path) == 1);
+            drop(lock);
+            drop(waiter.join().unwrap());
+        });
+    }
+}
+
+#[test]
+fn a_wait_ends_when_it_is_to_end_and_its_thread_serves_the_next_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("timings.json.lock");
+    let lock = FileLock::acquire(&path, PATIENCE).unwrap();
+    for _ in 0..10 {
+        let timeout = Duration::from_millis(30);
+        let started = Instant::now();
+        let error = FileLock::acquire(&path, timeout).unwrap_err();
+        let waited = started.elapsed();
+        assert!(waited >= timeout, "{waited:?}");
+        assert!(error.to_string().contains("waited 0.03 s"), "{error}");
+        assert_eq!(waits_for(&path), 1);
+    }
+    drop(lock);
+    // The thread that was given up on gives the lock back.
+    wait_until(|| waits_for(&path) == 0 && !FileLock::is_held(&path).unwrap());
+    assert!(FileLock::acquire(&path, PATIENCE).is_ok());
+}
+
+#[test]
+fn a_wait_that_is_taken_over_gets_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("timings.json.lock");
+    let lock = FileLock::acquire(&path, PATIENCE).unwrap();
+    FileLock::acquire(&path, Duration::from_millis(10)).unwrap_err();
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
+        // Not before it waits: a free lock would be taken without the thread.
+        wait_until(|| wait::abandoned_for(&path) == 0);
+        drop(lock);
+        let lock = waiter.join().unwrap();
+        assert!(FileLock::is_held(&path).unwrap());
+        drop(lock);
+        assert!(!FileLock::is_held(&path).unwrap());
+    });
+}
+
+#[test]
+fn a_lock_file_that_is_replaced_during_a_wait_is_waited_for_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("timings.json.lock");
+    let old = FileLock::acquire(&path, PATIENCE).unwrap();
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
+        wait_until(|| waits_for(&path) == 1);
+        fs::rename(&path, dir.path().join("moved.lock")).unwrap();
+        let new = FileLock::acquire(&path, PATIENCE).unwrap();
+        drop(old);
+        wait_until(|| waits_for(&path) == 1);
+        drop(new);
+        assert!(waiter.join().unwrap().is_of(&path));
+    });
+}
+
+#[test]
+fn the_holder_that_the_system_knows_goes_before_a_text_of_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ippo_0.lock");
+    let lock = FileLock::acquire(&path, PATIENCE).unwrap();
+    let ours = format!("pid={}", process::id());
+    assert!(FileLock::holder(&path).unwrap().starts_with(&format!("{ours} host=")));
+    fs::write(&path, "pid=1 host=elsewhere").unwrap();
+    assert_eq!(FileLock::holder(&path).unwrap(), ours);
+    drop(lock);
+}
+
+/// How many waits the system has queued for the lock at `path`.
+fn waits_for(path: &Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{} ", fs::metadata(path).map_or(0, |metadata| metadata.ino()));
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().filter(|line| line.contains("->") && line.contains(&inode)).count()
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < Duration::from_secs(20), "waited too long");
+        thread::yield_now();
+    }
+}

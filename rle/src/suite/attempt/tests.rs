@@ -8,6 +8,8 @@ fn attempt(number: u32, resumed_from: Option<u64>, seconds: Option<f64>) -> Atte
         host: "here".to_owned(),
         pid: 7,
         job: None,
+        scheduler: None,
+        hardware_id: Some(format!("hw_{number}")),
         started_at: "2026-11-29T13:18:00.000000Z".to_owned(),
         finished_at: None,
         outcome: "lost".to_owned(),
@@ -39,7 +41,10 @@ fn latest(attempt: u32, seconds: f64) -> Latest {
 fn segments(attempts: &[Attempt], latest: Option<Latest>) -> Vec<(u32, f64)> {
     let before = Before { attempts: attempts.to_vec(), latest };
     // The checkpoint was saved a moment after its time.
-    let rounded = |segment: Segment| (segment.attempt, (segment.seconds * 10.0).floor() / 10.0);
+    let rounded = |segment: Segment| {
+        assert_eq!(segment.hardware_id, Some(format!("hw_{}", segment.attempt)));
+        (segment.attempt, (segment.seconds * 10.0).floor() / 10.0)
+    };
     segments_before(&before).into_iter().map(rounded).collect()
 }
 

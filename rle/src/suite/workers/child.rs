@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::debugger;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
@@ -113,6 +114,7 @@ fn run(
     }
     // Sent by hand to this process alone, signals have the effect they have in one process.
     let _listener = Listener::begin(stop, None, || {});
+    debugger::wait(&slot.id, stop);
     let reporter = Reporter::begin(socket)?;
     let console = SuiteConsole::for_worker(reporter.watch());
     let isolation = Isolation::begin();
@@ -188,6 +190,7 @@ fn report(socket: &UnixStream, snapshot: &ProgressSnapshot) {
         socket,
         &Report::Progress {
             position: snapshot.position,
+            origin: snapshot.origin,
             total: snapshot.total,
             message: snapshot.message.to_string(),
         },

@@ -5,6 +5,7 @@
 //! socket a convenience. A worker whose parent is gone stops.
 
 mod child;
+mod debugger;
 mod devices;
 mod parent;
 mod protocol;
@@ -28,6 +29,7 @@ use crate::suite::report::SlotOutcome;
 use crate::suite::{Start, SuiteConfig};
 
 pub(crate) use child::{is_worker, main};
+pub(super) use debugger::check as check_debugger;
 pub(super) use devices::Devices;
 
 use parent::{Death, Ended, Launcher, Living};

@@ -17,7 +17,7 @@ use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::console::write_lines;
 use crate::host;
-use crate::progress::Progress;
+use crate::progress::{Progress, ProgressSnapshot};
 use crate::record::RecordHead;
 use crate::stop::Stop;
 use crate::suite::attempt::now_text;
@@ -176,12 +176,9 @@ impl Launcher<'_> {
         let mut last = None;
         loop {
             match reports.recv_timeout(LOOK) {
-                Ok(Report::Progress { position, total, message }) => {
-                    if let Some(total) = total {
-                        progress.set_total(total);
-                    }
-                    progress.set_position(position);
-                    progress.set_message(message);
+                Ok(Report::Progress { position, origin, total, message }) => {
+                    let message = message.into();
+                    progress.follow(&ProgressSnapshot { position, origin, total, message });
                 }
                 Ok(Report::Outcome(outcome)) => last = Some(Ended::Said(outcome)),
                 Ok(Report::Refused(why)) => last = Some(Ended::Refused(why)),
@@ -353,6 +350,8 @@ mod tests {
                 host: host.to_owned(),
                 pid,
                 job: None,
+                scheduler: None,
+                hardware_id: None,
                 started_at: started_at.to_owned(),
                 finished_at: None,
                 outcome: "running".to_owned(),

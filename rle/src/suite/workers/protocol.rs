@@ -34,7 +34,7 @@ pub(super) enum Order {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
     /// A run or a prepare has come so far.
-    Progress { position: u64, total: Option<u64>, message: String },
+    Progress { position: u64, origin: u64, total: Option<u64>, message: String },
     /// What became of the slot; the record on disk says the same.
     Outcome(SlotOutcome),
     /// The start itself is not possible.
@@ -88,7 +88,12 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         let reports = [
-            Report::Progress { position: u64::MAX, total: None, message: "a\nb".to_owned() },
+            Report::Progress {
+                position: u64::MAX,
+                origin: 3,
+                total: None,
+                message: "a\nb".to_owned(),
+            },
             Report::Outcome(SlotOutcome::Done { seconds: 0.1 }),
             Report::Outcome(SlotOutcome::Failed {
                 message: "line\n  caused by: \u{1F9E8}".to_owned(),

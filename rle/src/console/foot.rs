@@ -1,0 +1,220 @@
+//! The lines at the foot of a terminal, as bytes: drawn, taken away, and drawn again below what is
+//! logged meanwhile, also after the terminal has changed its width.
+
+use std::time::{Duration, Instant};
+
+use super::bars::Bar;
+use super::text::{display_width, fit};
+
+/// A bar is at most so wide, and takes at most a quarter of the terminal.
+const WIDEST_BAR: usize = 16;
+/// A bar that is narrower tells nothing.
+const NARROWEST_BAR: usize = 6;
+
+/// Bars are cut off at the edge, never broken: a terminal that is already narrower than it says
+/// still gives each of them one row.
+const NO_WRAPPING: &[u8] = b"\x1b[?7l";
+const WRAPPING: &[u8] = b"\x1b[?7h";
+
+/// A terminal may tell its new size so long after it has broken its lines anew.
+const RESIZE_DELAY: Duration = Duration::from_millis(400);
+
+/// What stands at the foot now. The cursor is behind its last character.
+#[derive(Debug)]
+pub(super) struct Foot {
+    bars: Vec<Bar>,
+    /// The columns that each line took when it was drawn.
+    drawn: Vec<usize>,
+    /// How wide the terminal was then.
+    columns: usize,
+    logged: Option<Instant>,
+    /// Whether the terminal breaks lines anew when it becomes narrower.
+    reflows: bool,
+}
+
+impl Foot {
+    pub(super) const fn new(reflows: bool) -> Self {
+        Self { bars: Vec::new(), drawn: Vec::new(), columns: 0, logged: None, reflows }
+    }
+
+    /// Adds what puts these bars in the place of those before.
+    pub(super) fn show(&mut self, bars: &[Bar], columns: usize, bytes: &mut Vec<u8>) {
+        self.erase(columns, bytes);
+        self.bars = bars.to_vec();
+        self.draw(columns, bytes);
+    }
+
+    /// Adds what puts log output above the bars.
+    pub(super) fn log(&mut self, lines: &[u8], columns: usize, bytes: &mut Vec<u8>) {
+        self.erase(columns, bytes);
+        bytes.extend_from_slice(lines);
+        if !self.bars.is_empty() && !lines.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        self.logged = Some(Instant::now());
+        self.draw(columns, bytes);
+    }
+
+    /// Leaves the cursor where the first line began, with nothing below.
+    fn erase(&mut self, columns: usize, bytes: &mut Vec<u8>) {
+        if self.drawn.is_empty() {
+            return;
+        }
+        let rows = self.rows(columns);
+        self.drawn.clear();
+        // Line by line: clearing a whole screen at once makes some terminals keep a copy of it.
+        bytes.extend_from_slice(b"\r\x1b[2K");
+        for _ in 1..rows {
+            bytes.extend_from_slice(b"\x1b[A\x1b[2K");
+        }
+    }
+
+    /// The rows from the first line to the cursor.
+    ///
+    /// Where the terminal has broken the lines anew, that many stay between the first and the
+    /// cursor, whether or not they were drawn again before it told its size: a drawing takes as
+    /// many rows as it erases. A line of log in between would be erased with them. So shortly after
+    /// one the rest of an old bar may stay, and no log is lost.
+    fn rows(&self, columns: usize) -> usize {
+        let logged_lately = self.logged.is_some_and(|at| at.elapsed() < RESIZE_DELAY);
+        if columns >= self.columns || !self.reflows || logged_lately {
+            return self.drawn.len();
+        }
+        self.drawn.iter().map(|width| width.div_ceil(columns.max(1)).max(1)).sum()
+    }
+
+    fn draw(&mut self, columns: usize, bytes: &mut Vec<u8>) {
+        self.columns = columns;
+        if self.bars.is_empty() {
+            return;
+        }
+        bytes.extend_from_slice(NO_WRAPPING);
+        // In the last column the cursor would be on this row or the next, as the terminal likes.
+        let room = columns.saturating_sub(1).max(1);
+        for bar in &self.bars {
+            if !self.drawn.is_empty() {
+                bytes.push(b'\n');
+            }
+            let text = line_text(bar, room);
+            let line = fit(&text, room);
+            self.drawn.push(display_width(&line));
+            bytes.extend_from_slice(line.as_bytes());
+        }
+        bytes.extend_from_slice(WRAPPING);
+    }
+}
+
+fn line_text(bar: &Bar, room: usize) -> String {
+    let width = (room / 4).min(WIDEST_BAR);
+    match bar.progress {
+        Some((position, total)) if width >= NARROWEST_BAR => {
+            format!("[{}] {}", drawing(position, total, width), bar.text)
+        }
+        _ => bar.text.clone(),
+    }
+}
+
+/// `=====>    `, full only when all is done.
+fn drawing(position: u64, total: u64, width: usize) -> String {
+    let (position, total) = (u128::from(position.min(total)), u128::from(total));
+    if total == 0 {
+        return " ".repeat(width);
+    }
+    let filled = usize::try_from(position * width as u128 / total).unwrap_or(width);
+    let mut text = "=".repeat(filled);
+    if filled < width {
+        if position > 0 {
+            text.push('>');
+        }
+        text.push_str(&" ".repeat(width - display_width(&text)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the terminal gets for a change.
+    fn bytes(foot: &mut Foot, change: impl FnOnce(&mut Foot, &mut Vec<u8>)) -> String {
+        let mut bytes = Vec::new();
+        change(foot, &mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.matches("\x1b[?7l").count(), text.matches("\x1b[?7h").count(), "{text:?}");
+        text.replace("\x1b[?7l", "").replace("\x1b[?7h", "")
+    }
+
+    /// Two lines cleared, with the cursor at the beginning of the first.
+    const CLEAR: &str = "\r\x1b[2K\x1b[A\x1b[2K";
+
+    fn two_bars() -> [Bar; 2] {
+        [Bar::of((50, 100), "slot".to_owned()), Bar { progress: None, text: "策略".repeat(9) }]
+    }
+
+    fn drawn(columns: usize) -> (Foot, String) {
+        let mut foot = Foot::new(true);
+        let drawn = bytes(&mut foot, |foot, bytes| foot.show(&two_bars(), columns, bytes));
+        (foot, drawn)
+    }
+
+    #[test]
+    fn every_bar_takes_one_line_whatever_its_characters() {
+        let (_, text) = drawn(31);
+        assert_eq!(text, format!("[===>   ] slot\n{}…", "策略".repeat(7)));
+        assert!(text.lines().all(|line| display_width(line) < 31));
+    }
+
+    #[test]
+    fn a_log_line_goes_above_the_bars() {
+        let (mut foot, bars) = drawn(31);
+        for line in ["a\tlog\n", "a\tlog"] {
+            let text = bytes(&mut foot, |foot, bytes| foot.log(line.as_bytes(), 31, bytes));
+            assert_eq!(text, format!("{CLEAR}a\tlog\n{bars}"));
+        }
+    }
+
+    #[test]
+    fn no_bars_leave_nothing_behind() {
+        let (mut foot, _) = drawn(31);
+        let none = |foot: &mut Foot| bytes(foot, |foot, bytes| foot.show(&[], 31, bytes));
+        assert_eq!([none(&mut foot), none(&mut foot)], [CLEAR, ""]);
+        assert_eq!(bytes(&mut foot, |foot, bytes| foot.log(b"no line", 31, bytes)), "no line");
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_broke_are_erased_whole() {
+        let narrow = |foot: &mut Foot| bytes(foot, |foot, bytes| foot.show(&[], 7, bytes));
+        let (mut foot, text) = drawn(41);
+        let widths: Vec<usize> = text.lines().map(display_width).collect();
+        assert_eq!(widths, [17, 36]);
+        let rest = "\x1b[A\x1b[2K".repeat(7);
+        assert_eq!(narrow(&mut foot), format!("{CLEAR}{rest}"));
+        let (mut foot, _) = drawn(41);
+        foot.reflows = false;
+        assert_eq!(narrow(&mut foot), CLEAR);
+    }
+
+    #[test]
+    fn a_line_of_log_is_not_erased_with_bars_that_were_broken() {
+        let (mut foot, bars) = drawn(41);
+        bytes(&mut foot, |foot, bytes| foot.log(b"log\n", 41, bytes));
+        let text = bytes(&mut foot, |foot, bytes| foot.show(&[], 7, bytes));
+        assert_eq!(text, CLEAR, "after {bars}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_no_room_for_a_drawing() {
+        assert_eq!(drawn(25).1.lines().next(), Some("[===>  ] slot"));
+        assert_eq!(drawn(24).1.lines().next(), Some("slot"));
+        assert_eq!(drawn(4).1.lines().next(), Some("sl…"));
+        assert!(drawn(0).1.lines().all(|line| display_width(line) <= 1));
+    }
+
+    #[test]
+    fn a_drawing_is_full_only_at_the_end() {
+        let of = |position, total| drawing(position, total, 8);
+        assert_eq!([of(0, 9), of(1, 1000), of(999, 1000)], ["        ", ">       ", "=======>"]);
+        assert_eq!([of(9, 9), of(10, 9), of(0, 0)], ["========", "========", "        "]);
+        assert_eq!(of(u64::MAX - 1, u64::MAX), "=======>");
+    }
+}

@@ -1,0 +1,128 @@
+//! The GPUs that this process sees: read from the driver, chosen as CUDA chooses, and counted.
+//!
+//! A driver that is broken, or does not answer, costs a warning and never a run.
+
+#[cfg(feature = "gpu")]
+mod nvml;
+mod smi;
+mod visible;
+
+use std::time::Instant;
+
+use super::description::Gpu;
+use super::machine::Machine;
+use visible::Choice;
+
+/// What one source says.
+enum Reading {
+    /// There is no such source on this machine.
+    Absent,
+    /// It is there and says that the driver is not.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only the library says so"))]
+    NoDriver,
+    /// It is there and does not work.
+    Broken(String),
+    /// It does not answer in time.
+    Hung(String),
+    /// The devices in the order of their places on the bus, as far as it is known.
+    Devices(Vec<Device>),
+}
+
+/// One GPU of the machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Device {
+    uuid: Option<String>,
+    /// Where it is on the bus, in a form that sorts.
+    place: Option<(u32, u32, u32)>,
+    /// Cores times the highest clock, the larger the faster.
+    speed: Option<u64>,
+    gpu: Gpu,
+    /// Whether it is divided: then only its instances can be used.
+    is_divided: bool,
+    instances: Vec<Instance>,
+}
+
+/// A part of a divided GPU that can be used as one.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Instance {
+    uuid: Option<String>,
+    gpu: Gpu,
+}
+
+/// The GPUs of this process, equal ones together, ordered by name.
+pub(super) fn read(machine: &Machine) -> Vec<Gpu> {
+    let choice = Choice::read(machine);
+    // Waking a driver up for nothing would cost seconds.
+    if choice.is_nothing() {
+        return Vec::new();
+    }
+    match devices(machine) {
+        Ok(devices) => group(choice.among(devices)),
+        Err(problem) => {
+            tracing::warn!("the GPUs are not described: {problem}");
+            Vec::new()
+        }
+    }
+}
+
+fn devices(machine: &Machine) -> Result<Vec<Device>, String> {
+    let began = Instant::now();
+    let mut problem = None;
+    match library(machine) {
+        Reading::Devices(devices) => return Ok(devices),
+        // The program asks the same driver.
+        Reading::Hung(hung) => return Err(hung),
+        // As on each machine that has the software and no GPU.
+        Reading::NoDriver if !has_nvidia_device(machine) => return Ok(Vec::new()),
+        Reading::NoDriver => problem = Some("their driver is not loaded".to_owned()),
+        Reading::Broken(broken) => problem = Some(broken),
+        Reading::Absent => {}
+    }
+    let patience = machine.gpus.patience.saturating_sub(began.elapsed());
+    match smi::read(machine, patience) {
+        Reading::Devices(devices) => Ok(devices),
+        Reading::Absent | Reading::NoDriver => problem.map_or(Ok(Vec::new()), Err),
+        Reading::Broken(broken) | Reading::Hung(broken) => Err(problem.unwrap_or(broken)),
+    }
+}
+
+fn has_nvidia_device(machine: &Machine) -> bool {
+    const NVIDIA: &str = "0x10de";
+    let devices = "/sys/bus/pci/devices";
+    let vendor = |device: &String| machine.text(format!("{devices}/{device}/vendor"));
+    let names = machine.names(devices);
+    names.iter().filter_map(vendor).any(|vendor| vendor.trim() == NVIDIA)
+}
+
+#[cfg(feature = "gpu")]
+fn library(machine: &Machine) -> Reading {
+    match &machine.gpus.library {
+        Some(path) => nvml::read_within(machine.gpus.patience, path),
+        None => Reading::Absent,
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn library(_: &Machine) -> Reading {
+    Reading::Absent
+}
+
+/// Equal ones counted together.
+fn group(gpus: Vec<Gpu>) -> Vec<Gpu> {
+    let mut groups: Vec<Gpu> = Vec::new();
+    for gpu in gpus {
+        let like = |group: &&mut Gpu| Gpu { count: None, ..(**group).clone() } == gpu;
+        match groups.iter_mut().find(like) {
+            Some(group) => group.count = group.count.map(|count| count + 1),
+            None => groups.push(Gpu { count: Some(1), ..gpu }),
+        }
+    }
+    groups.sort_by(|a, b| {
+        let key = |gpu: &Gpu| (gpu.name.clone(), gpu.memory_gib.map(f64::to_bits));
+        key(a).cmp(&key(b))
+    });
+    groups
+}
+
+#[cfg(test)]
+mod tests;

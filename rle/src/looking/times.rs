@@ -1,0 +1,220 @@
+//! How long each algorithm's runs took, apart by the hardware they ran on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::comparable::{Classes, TimeWarning, warnings};
+use super::files::{Scope, fault_of, own_stage, timing_files};
+use super::label::Labels;
+use super::place::{Place, ROOT_GROUP};
+use super::{Fault, shown_path};
+use crate::Error;
+use crate::timings::{RunEntry, Stage, Summary, Timings};
+use crate::value::Value;
+
+/// What of the times is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct TimesRequest {
+    pub(crate) scope: Scope,
+    /// Only so many runs of each algorithm, those of the highest indices.
+    pub(crate) latest_runs: Option<usize>,
+    /// Stages beside the whole run, too.
+    pub(crate) other_stages: bool,
+    /// One mean over different hardware.
+    pub(crate) pool: bool,
+}
+
+/// The times below a root.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Times {
+    pub(crate) algorithms: Vec<AlgorithmTimes>,
+    pub(crate) warnings: Vec<TimeWarning>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// The times of one file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct AlgorithmTimes {
+    pub(crate) group: String,
+    /// The slug.
+    pub(crate) algorithm: String,
+    pub(crate) label: String,
+    #[serde(serialize_with = "shown_path")]
+    pub(crate) file: PathBuf,
+    /// The whole run first.
+    pub(crate) stages: Vec<StageTimes>,
+    /// Names of stages that the file has and that were not asked for.
+    pub(crate) other_stages: Vec<String>,
+}
+
+/// The times of one stage.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StageTimes {
+    pub(crate) stage: String,
+    /// Entries that count together; several where their hardware differs.
+    pub(crate) sets: Vec<TimeSet>,
+}
+
+/// Entries that count together.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TimeSet {
+    /// Number of entries.
+    pub(crate) n: usize,
+    pub(crate) mean_seconds: f64,
+    /// Twice the sample standard deviation, with n - 1; none of a single entry.
+    pub(crate) two_sd_seconds: Option<f64>,
+    pub(crate) min_seconds: f64,
+    pub(crate) max_seconds: f64,
+    /// This stage's part of the time of the same whole runs.
+    pub(crate) share: Option<f64>,
+    pub(crate) entries: Vec<TimeEntry>,
+    /// Each hardware once; several of entries that were pooled, and of one whose attempts differ.
+    pub(crate) hardware: Vec<TimeHardware>,
+}
+
+/// One entry.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TimeEntry {
+    pub(crate) run_idx: Option<u32>,
+    pub(crate) label: Option<String>,
+    pub(crate) seconds: f64,
+}
+
+/// One hardware: equal descriptions may stand under several ids.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct TimeHardware {
+    pub(crate) ids: Vec<String>,
+    /// None where the file beside does not have it.
+    pub(crate) description: Option<Value>,
+}
+
+/// The times of all algorithms that are asked for. What cannot be read is told with the rest.
+///
+/// # Errors
+/// When the root is no directory, or a group or algorithm that is asked for is not there.
+pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
+    let found = timing_files(&request.scope, false)?;
+    let mut times = Times { faults: found.faults, ..Times::default() };
+    let mut labels: BTreeMap<String, Labels> = BTreeMap::new();
+    for (place, file) in found.files {
+        let timings = match Timings::load(&file) {
+            Ok(timings) => timings,
+            Err(error) => {
+                times.faults.push(fault_of(&file, error));
+                continue;
+            }
+        };
+        let Some(slug) = place.owner.slug() else { continue };
+        let group_labels = labels
+            .entry(place.group.clone())
+            .or_insert_with(|| Labels::of_group(&group_dir(&request.scope.root, &place.group)));
+        let mut algorithm = AlgorithmTimes {
+            group: place.group.clone(),
+            algorithm: slug.to_owned(),
+            label: group_labels.label(slug),
+            file,
+            stages: Vec::new(),
+            other_stages: Vec::new(),
+        };
+        times.warnings.extend(add_stages(&mut algorithm, &timings, &place, request));
+        times.algorithms.push(algorithm);
+    }
+    Ok(times)
+}
+
+fn group_dir(root: &Path, group: &str) -> PathBuf {
+    if group == ROOT_GROUP { root.to_owned() } else { root.join(group) }
+}
+
+/// Adds the stages of a file to its algorithm, and says what is not to be compared.
+fn add_stages(
+    algorithm: &mut AlgorithmTimes,
+    timings: &Timings,
+    place: &Place,
+    request: &TimesRequest,
+) -> Vec<TimeWarning> {
+    let own = own_stage(&place.owner).unwrap_or_default();
+    let latest = request.latest_runs.map(|count| latest(timings, &own, count));
+    let wanted = |entry: &&RunEntry| match (&latest, entry.run_idx()) {
+        (Some(latest), Some(run_idx)) => latest.contains(&run_idx),
+        _ => true,
+    };
+    let classes = Classes::of(timings);
+    let runs: Vec<&RunEntry> =
+        timings.stage(&own).into_iter().flat_map(Stage::runs).filter(wanted).collect();
+    let whole = seconds_by_run(&runs);
+    let mut said = Vec::new();
+    let others = timings.stages().filter(|(name, _)| *name != own);
+    let stages = timings.stages().filter(|(name, _)| *name == own).chain(others);
+    for (name, stage) in stages {
+        if name != own && !request.other_stages {
+            algorithm.other_stages.push(name.to_owned());
+            continue;
+        }
+        let mut entries: Vec<&RunEntry> = stage.runs().iter().filter(wanted).collect();
+        entries.sort_by_key(|entry| entry.run_idx().map_or(u64::MAX, u64::from));
+        let sets = classes.sets(&entries);
+        said.push((name.to_owned(), warnings(&classes, &sets, request.pool)));
+        let sets = if request.pool { classes.pooled(sets) } else { sets };
+        let set =
+            |entries: Vec<&RunEntry>| time_set(&entries, &classes, (name != own).then_some(&whole));
+        let sets = sets.into_iter().filter_map(set).collect();
+        algorithm.stages.push(StageTimes { stage: name.to_owned(), sets });
+    }
+    TimeWarning::together(&algorithm.group, &algorithm.algorithm, said)
+}
+
+/// The highest indices of the runs of a file.
+fn latest(timings: &Timings, own: &str, count: usize) -> BTreeSet<u32> {
+    let indices = |entries: &[RunEntry]| -> BTreeSet<u32> {
+        entries.iter().filter_map(RunEntry::run_idx).collect()
+    };
+    let all = match timings.stage(own) {
+        Some(stage) => indices(stage.runs()),
+        None => timings.stages().flat_map(|(_, stage)| indices(stage.runs())).collect(),
+    };
+    all.into_iter().rev().take(count).collect()
+}
+
+fn time_set(
+    entries: &[&RunEntry],
+    classes: &Classes,
+    whole: Option<&BTreeMap<u32, f64>>,
+) -> Option<TimeSet> {
+    let summary = Summary::of(entries.iter().copied())?;
+    let shown = |entry: &&RunEntry| TimeEntry {
+        run_idx: entry.run_idx(),
+        label: entry.label().map(ToOwned::to_owned),
+        seconds: entry.seconds(),
+    };
+    Some(TimeSet {
+        n: summary.runs,
+        mean_seconds: summary.mean,
+        two_sd_seconds: summary.std.map(|std| 2.0 * std),
+        min_seconds: summary.min,
+        max_seconds: summary.max,
+        share: whole.and_then(|whole| share(entries, whole)),
+        entries: entries.iter().map(shown).collect(),
+        hardware: classes.hardware(entries),
+    })
+}
+
+/// The part that these entries have of the time of the whole runs that they belong to.
+fn share(entries: &[&RunEntry], whole: &BTreeMap<u32, f64>) -> Option<f64> {
+    let parts = seconds_by_run(entries);
+    let both = parts.iter().filter_map(|(run_idx, part)| Some((part, whole.get(run_idx)?)));
+    let (part, all) = both.fold((0.0, 0.0), |(a, b), (part, all)| (a + part, b + all));
+    (all > 0.0).then(|| part / all)
+}
+
+fn seconds_by_run(entries: &[&RunEntry]) -> BTreeMap<u32, f64> {
+    let mut seconds = BTreeMap::new();
+    for entry in entries {
+        if let Some(run_idx) = entry.run_idx() {
+            *seconds.entry(run_idx).or_insert(0.0) += entry.seconds();
+        }
+    }
+    seconds
+}

@@ -1,0 +1,7 @@
+//! The program `rle`: looks at the times and locks of any export root.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rle::__standalone()
+}

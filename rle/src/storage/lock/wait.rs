@@ -1,0 +1,144 @@
+//! Waiting for a lock without asking again and again: a thread that the system wakes.
+//!
+//! No call waits for a lock with a bound, so a thread waits without one, and the caller for the
+//! thread. One that nobody waits for any more stays until the lock is free and gives it back at
+//! once; or the next caller that wants the same lock takes it over, so a process has no more such
+//! threads than it ever had waits at once.
+
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A thread that waits needs hardly any.
+const STACK_BYTES: usize = 64 << 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Waiter {
+    identity: Option<(u64, u64)>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+enum State {
+    /// Somebody waits for the thread.
+    Wanted,
+    /// Nobody does, and it is still waiting for the lock.
+    Abandoned,
+    /// The lock is this file's, or the system refused it.
+    Ended(io::Result<File>),
+    /// The outcome is taken, or the lock given back.
+    Over,
+}
+
+static ABANDONED: Mutex<Vec<Arc<Waiter>>> = Mutex::new(Vec::new());
+
+/// Waits up to `patience` for an exclusive lock on the file. `None`: it was not to be had, most
+/// likely for all of that time.
+///
+/// The file that holds it may be another handle of the same file.
+pub(super) fn exclusive(file: File, patience: Duration) -> io::Result<Option<File>> {
+    if patience.is_zero() {
+        return Ok(None);
+    }
+    let Some(waiter) = taken_over(&file).or_else(|| started(file)) else {
+        // The system allows no more threads: the caller comes back.
+        thread::sleep(patience.min(PAUSE));
+        return Ok(None);
+    };
+    // No sum of an instant and a very long wait: such a wait has no end.
+    let deadline = Instant::now().checked_add(patience);
+    let mut state = locked(&waiter.state);
+    while matches!(*state, State::Wanted) {
+        let left = match deadline {
+            Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+            None => Duration::MAX,
+        };
+        if left.is_zero() {
+            *state = State::Abandoned;
+            drop(state);
+            let mut abandoned = locked(&ABANDONED);
+            abandoned.retain(|waiter| matches!(*locked(&waiter.state), State::Abandoned));
+            abandoned.push(waiter);
+            return Ok(None);
+        }
+        let woken = waiter.changed.wait_timeout(state, left);
+        state = woken.unwrap_or_else(PoisonError::into_inner).0;
+    }
+    match mem::replace(&mut *state, State::Over) {
+        State::Ended(outcome) => outcome.map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The waiter for that file that somebody has given up on, if there is one.
+fn taken_over(file: &File) -> Option<Arc<Waiter>> {
+    let identity = identity(file)?;
+    let mut abandoned = locked(&ABANDONED);
+    while let Some(place) = abandoned.iter().position(|waiter| waiter.identity == Some(identity)) {
+        let waiter = abandoned.swap_remove(place);
+        let mut state = locked(&waiter.state);
+        if matches!(*state, State::Abandoned) {
+            *state = State::Wanted;
+            drop(state);
+            return Some(waiter);
+        }
+    }
+    None
+}
+
+fn started(file: File) -> Option<Arc<Waiter>> {
+    let identity = identity(&file);
+    let waiter =
+        Arc::new(Waiter { identity, state: Mutex::new(State::Wanted), changed: Condvar::new() });
+    let theirs = Arc::clone(&waiter);
+    let thread = thread::Builder::new().name("rle-lock".to_owned()).stack_size(STACK_BYTES);
+    thread.spawn(move || wait(file, &theirs)).ok()?;
+    Some(waiter)
+}
+
+fn wait(file: File, waiter: &Waiter) {
+    let outcome = loop {
+        match fs2::FileExt::lock_exclusive(&file) {
+            // A signal came between.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => break outcome.map(|()| file),
+        }
+    };
+    let mut state = locked(&waiter.state);
+    *state = match *state {
+        State::Wanted => State::Ended(outcome),
+        // Closing the file gives the lock back.
+        _ => State::Over,
+    };
+    drop(state);
+    waiter.changed.notify_one();
+}
+
+#[cfg(unix)]
+fn identity(file: &File) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_file: &File) -> Option<(u64, u64)> {
+    None
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many threads that nobody waits for still wait for the lock at `path`.
+#[cfg(test)]
+pub(super) fn abandoned_for(path: &std::path::Path) -> usize {
+    let identity = File::open(path).ok().and_then(|file| identity(&file));
+    let abandoned = locked(&ABANDONED);
+    let is_it = |waiter: &&Arc<Waiter>| {
+        waiter.identity == identity && matches!(*locked(&waiter.state), State::Abandoned)
+    };
+    abandoned.iter().filter(is_it).count()
+}

@@ -1,0 +1,169 @@
+//! The files of a directory: where they are, and how they are read.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::scan::{Fault, Scanner, position};
+use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE};
+use crate::Error;
+
+/// The longest file that is read or written: over four million entries.
+pub(super) const MAX_FILE_BYTES: u64 = 512 << 20;
+/// After so many bytes of a longer file, what came so far has to be the beginning of one.
+const LOOKS: [u64; 2] = [4 << 20, 64 << 20];
+const WAY_OUT: &str = "put back an earlier copy, or move the file away to start a new one";
+
+/// What became of reading a file.
+pub(super) enum Read<T> {
+    /// There is none.
+    Missing,
+    /// Its content.
+    Whole(T),
+}
+
+/// The directory that a path stands for: itself, or where the file lies that it names.
+///
+/// What is no directory yet is a file when its name has an extension that begins with a letter.
+pub(super) fn directory_of(path: &Path) -> PathBuf {
+    let is_ours = path.file_name().is_some_and(|name| {
+        [TIMINGS_FILE, HARDWARE_FILE, LOCK_FILE].iter().any(|ours| name == OsStr::new(ours))
+    });
+    let ends_as_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let names_file = || match fs::metadata(path) {
+        Ok(metadata) => !metadata.is_dir(),
+        Err(_) => !ends_as_directory && has_file_extension(path),
+    };
+    if is_ours || names_file() {
+        return match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+    }
+    path.to_owned()
+}
+
+/// `bundle.np` names a file, `ppo_0.5` a directory.
+fn has_file_extension(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| extension.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Reads the file at `path` and hands its text to `parse`.
+///
+/// # Errors
+/// Names the file: one that cannot be read, is no regular file, is too long, empty or half
+/// written, or that `parse` refuses.
+pub(super) fn read<T>(
+    path: &Path,
+    parse: impl Fn(&Arc<String>) -> Result<T, Fault>,
+) -> Result<Read<T>, Error> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::Missing),
+        Err(error) => return Err(Error::io("read", path, error)),
+    };
+    if !metadata.is_file() {
+        let kind = if metadata.is_dir() { "a directory" } else { "no regular file" };
+        return Err(Error::file(path, format!("is {kind} where a file is expected; move it away")));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(too_long(path, metadata.len()));
+    }
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::Missing),
+        Err(error) => return Err(Error::io("read", path, error)),
+    };
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(metadata.len().min(LOOKS[0])).unwrap_or(0) + 1);
+    for limit in LOOKS.into_iter().chain([MAX_FILE_BYTES]) {
+        let more = (limit + 1).saturating_sub(bytes.len() as u64);
+        let read = file.by_ref().take(more).read_to_end(&mut bytes);
+        read.map_err(|error| Error::io("read", path, error))?;
+        if bytes.len() as u64 <= limit {
+            return parse_whole(path, bytes, parse).map(Read::Whole);
+        }
+        check_beginning(path, &bytes, &parse)?;
+    }
+    Err(too_long(path, bytes.len() as u64))
+}
+
+/// Refuses a text that no further text can make whole.
+fn check_beginning<T>(
+    path: &Path,
+    bytes: &[u8],
+    parse: impl Fn(&Arc<String>) -> Result<T, Fault>,
+) -> Result<(), Error> {
+    let text = match str::from_utf8(bytes) {
+        Ok(text) => text,
+        // A letter that is cut in two is none yet.
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(error) => return Err(no_text(path, error.valid_up_to())),
+    };
+    let source = Arc::new(text.to_owned());
+    match parse(&source) {
+        Err(Fault::End) | Ok(_) => Ok(()),
+        Err(fault) => Err(refused(path, &source, fault)),
+    }
+}
+
+fn parse_whole<T>(
+    path: &Path,
+    bytes: Vec<u8>,
+    parse: impl Fn(&Arc<String>) -> Result<T, Fault>,
+) -> Result<T, Error> {
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return Err(no_text(path, error.utf8_error().valid_up_to())),
+    };
+    if text.trim_ascii().is_empty() {
+        let problem = format!("is empty, which no finished write leaves; {WAY_OUT}");
+        return Err(Error::file(path, problem));
+    }
+    let source = Arc::new(text);
+    parse(&source).map_err(|fault| refused(path, &source, fault))
+}
+
+/// The fault of a file that is no table.
+pub(super) fn expect_table(scanner: &mut Scanner<'_>) -> Result<(), Fault> {
+    if scanner.peek()? == b'{' {
+        return Ok(());
+    }
+    // Whole first, so that garbage is called that.
+    let kind = scanner.kind()?;
+    let mut rest = Scanner::new(scanner.text());
+    rest.value()?;
+    Err(Fault::Content(format!("holds {kind} where a table is expected")))
+}
+
+fn refused(path: &Path, source: &str, fault: Fault) -> Error {
+    let problem = match fault {
+        Fault::Content(problem) => problem,
+        Fault::End => format!("is not whole JSON: it ends too early; {WAY_OUT}"),
+        Fault::Syntax(at, problem) => {
+            let (line, column) = position(source, at);
+            format!("is not whole JSON: {problem} at line {line} column {column}; {WAY_OUT}")
+        }
+    };
+    Error::file(path, problem)
+}
+
+fn no_text(path: &Path, at: usize) -> Error {
+    Error::file(
+        path,
+        format!("is not whole JSON: it is no UTF-8 text from byte {at} on; {WAY_OUT}"),
+    )
+}
+
+/// The error of a file that is longer than any that is read.
+pub(super) fn too_long(path: &Path, bytes: u64) -> Error {
+    Error::file(
+        path,
+        format!("has {bytes} bytes, and files of up to {MAX_FILE_BYTES} are read; {WAY_OUT}"),
+    )
+}
