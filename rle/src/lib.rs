@@ -39,7 +39,7 @@ mod digest;
 #[doc(hidden)]
 pub mod private;
 #[cfg(feature = "suite")]
-mod profile;
+pub mod profile;
 #[cfg(feature = "suite")]
 mod progress;
 #[cfg(feature = "suite")]

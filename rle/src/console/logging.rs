@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{FilterExt, LevelFilter};
+use tracing_subscriber::filter::FilterExt;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -22,6 +22,9 @@ use super::text::escape_controls;
 /// The filter without one in the environment.
 const DEFAULT_FILTER: &str = "info";
 
+/// The same with `RLE_DEBUG`: the summaries of timed stages are what it asks for.
+const DEBUG_FILTER: &str = "info,rle::profile=debug";
+
 /// Sends `tracing` events to stderr by `RLE_LOG`, else `RUST_LOG`, else from INFO on, and to the
 /// file of [`set_slot_log`](super::set_slot_log). A filter that is none is a warning. Where the
 /// program has a subscriber of its own already, that one stays.
@@ -36,31 +39,37 @@ pub(crate) fn init_logging() {
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
-struct Filter(String);
+struct Filter {
+    console: String,
+    /// What a slot's file has in any case.
+    slot: &'static str,
+}
 
 impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
-        let default = || Self(DEFAULT_FILTER.to_owned());
+        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
+        let default = if debugs { DEBUG_FILTER } else { DEFAULT_FILTER };
         let found = ["RLE_LOG", "RUST_LOG"]
             .into_iter()
             .find_map(|name| variable(name).map(|value| (name, value)));
-        let Some((name, value)) = found else { return (default(), None) };
+        let of = |console| Self { console, slot: default };
+        let Some((name, value)) = found else { return (of(default.to_owned()), None) };
         match EnvFilter::builder().parse(&value) {
-            Ok(_) => (Self(value), None),
+            Ok(_) => (of(value), None),
             Err(error) => {
                 let shown = escape_controls(&value);
                 let problem = format!(
                     "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
-                     `target=level,..`; `{DEFAULT_FILTER}` is used"
+                     `target=level,..`; `{default}` is used"
                 );
-                (default(), Some(problem))
+                (of(default.to_owned()), Some(problem))
             }
         }
     }
 
     fn build(&self) -> EnvFilter {
-        EnvFilter::builder().parse_lossy(&self.0)
+        EnvFilter::builder().parse_lossy(&self.console)
     }
 }
 
@@ -77,7 +86,7 @@ where
         .with_ansi(false)
         .with_timer(FullTime)
         .with_writer(SlotWriter::current)
-        .with_filter(LevelFilter::INFO.or(filter.build()));
+        .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(filter.build()));
     Registry::default().with(console).with(slot)
 }
 
@@ -173,18 +182,30 @@ mod tests {
         })
     }
 
+    fn of(console: &str) -> Filter {
+        Filter { console: console.to_owned(), slot: DEFAULT_FILTER }
+    }
+
     #[test]
     fn our_filter_goes_before_the_common_one() {
-        let of = |values| filter(values).0.0;
+        let of = |values| filter(values).0.console;
         assert_eq!(of(&[]), "info");
         assert_eq!(of(&[("RUST_LOG", "debug")]), "debug");
         assert_eq!(of(&[("RUST_LOG", "debug"), ("RLE_LOG", "rle=trace")]), "rle=trace");
     }
 
     #[test]
+    fn debug_shows_the_summaries_unless_a_filter_says_otherwise() {
+        let of = |values| filter(values).0.console;
+        assert_eq!(of(&[("RLE_DEBUG", "1")]), "info,rle::profile=debug");
+        assert_eq!(of(&[("RLE_DEBUG", "0")]), "info");
+        assert_eq!(of(&[("RLE_DEBUG", "1"), ("RUST_LOG", "warn")]), "warn");
+    }
+
+    #[test]
     fn a_wrong_filter_is_a_warning_that_names_it() {
         let (used, problem) = filter(&[("RLE_LOG", "rle=loud")]);
-        assert_eq!(used.0, "info");
+        assert_eq!(used.console, "info");
         let problem = problem.unwrap();
         assert!(problem.starts_with("RLE_LOG is `rle=loud`"), "{problem}");
     }
@@ -196,7 +217,7 @@ mod tests {
         let path = directory.path().join("ippo_0.log");
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&Filter("warn".to_owned()), false, move || stderr.clone());
+        let subscriber = subscriber(&of("warn"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
             set_slot_log(Some(&SlotLog::open(&path)));
@@ -229,7 +250,7 @@ mod tests {
         let _turn = TURN.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&Filter("info".to_owned()), false, move || stderr.clone());
+        let subscriber = subscriber(&of("info"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || tracing::info!("hello"));
         let text = captured.text();
         assert!(text.ends_with("  INFO hello\n"), "{text:?}");
