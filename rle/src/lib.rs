@@ -11,6 +11,8 @@ mod canonical;
 mod error;
 pub mod hardware;
 mod host;
+#[cfg(feature = "suite")]
+pub mod metrics;
 mod stage;
 mod storage;
 mod suggest;
