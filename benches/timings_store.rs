@@ -4,7 +4,7 @@
 //! `RLE_PYTHON=venv/bin/python cargo bench -p rle-benches --bench timings_store`
 //!
 //! The Python needs the package `filelock`. Words after `--` choose: `contention`, `growth`,
-//! `turns=3`. Every writer is a process of its own that has started, loaded its modules and
+//! `turns=3`, `writers=64`. Every writer is a process of its own that has started, loaded its modules and
 //! opened its database before the clock runs, and then makes 50 updates, each with its syncs.
 
 use std::env;
@@ -32,7 +32,10 @@ fn main() {
         write(call, dir, writer.parse().expect("a number"), count.parse().expect("a number"));
         return;
     }
-    let turns = words.iter().find_map(|word| word.strip_prefix("turns=")?.parse().ok());
+    let number = |name: &str| {
+        words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+    };
+    let (turns, only) = (number("turns"), number("writers"));
     let chosen = |part: &str| {
         let names: Vec<_> = words.iter().filter(|word| !word.contains('=')).collect();
         names.is_empty() || names.iter().any(|name| *name == part)
@@ -41,7 +44,7 @@ fn main() {
         growth();
     }
     if chosen("contention") {
-        for writers in WRITERS {
+        for writers in WRITERS.into_iter().filter(|count| only.is_none_or(|only| only == *count)) {
             contention(writers, turns.unwrap_or(3));
         }
     }
@@ -67,7 +70,7 @@ fn write(call: &str, dir: &str, writer: u32, count: u32) {
     println!("done");
 }
 
-fn contention(writers: u32, turns: usize) {
+fn contention(writers: u32, turns: u32) {
     let mut rates: Vec<[f64; PEERS.len()]> = Vec::new();
     for turn in 0..turns {
         let rate = PEERS.map(|peer| {
@@ -94,9 +97,9 @@ fn contention(writers: u32, turns: usize) {
             "{writers} writers: throughput of {} over that of {}: median {:.2} (from {:.2} to {:.2})",
             PEERS[ours],
             PEERS[peer],
-            ratios[turns / 2],
+            ratios[ratios.len() / 2],
             ratios[0],
-            ratios[turns - 1]
+            ratios[ratios.len() - 1]
         );
     }
 }
