@@ -34,6 +34,7 @@ mod context;
 #[cfg(feature = "suite")]
 mod digest;
 #[cfg(feature = "suite")]
+pub mod metrics;
 #[doc(hidden)]
 pub mod private;
 #[cfg(feature = "suite")]

@@ -1,0 +1,189 @@
+//! Sending a run: the vendors' own tools do it, started at the end or named to the user.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// How a run that lies in files gets to its vendor's service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    program: &'static str,
+    arguments: Vec<OsString>,
+    wanted: bool,
+    log: PathBuf,
+}
+
+/// What became of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HandedOver {
+    /// The tool has ended well.
+    Sent,
+    /// The tool has ended otherwise, as it says in the file.
+    Failed {
+        /// How it ended: `exit status: 1`.
+        status: String,
+        /// What it printed.
+        log: PathBuf,
+    },
+    /// The tool is still at work, and goes on by itself.
+    StillSending {
+        /// What it prints.
+        log: PathBuf,
+    },
+    /// The tool is not installed, or could not be started.
+    NotStarted {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl HandOver {
+    pub(super) fn new(
+        program: &'static str,
+        arguments: impl IntoIterator<Item = OsString>,
+        wanted: bool,
+        directory: &Path,
+    ) -> Self {
+        let log = directory.join(format!("{program}-sync.log"));
+        Self { program, arguments: arguments.into_iter().collect(), wanted, log }
+    }
+
+    /// Whether the run's mode asks for it (`online`, `cloud`), not merely allows it.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// The command to type in a shell.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        let arguments = self.arguments.iter().map(|argument| quoted(argument));
+        std::iter::once(self.program.to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Starts the tool and waits for it for so long at most; after that it goes on by itself.
+    ///
+    /// It gets no input, so that it cannot wait for a password, and its output goes to a file
+    /// beside the run.
+    pub fn start(&self, patience: Duration) -> HandedOver {
+        match self.spawn() {
+            Ok(child) => self.wait(child, patience),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                HandedOver::NotStarted { reason: format!("`{}` is not installed", self.program) }
+            }
+            Err(error) => HandedOver::NotStarted {
+                reason: format!("cannot start `{}`: {error}", self.program),
+            },
+        }
+    }
+
+    fn spawn(&self) -> io::Result<Child> {
+        let log = File::create(&self.log)?;
+        let mut command = Command::new(self.program);
+        command.args(&self.arguments).stdin(Stdio::null());
+        command.stdout(log.try_clone()?).stderr(log);
+        let spawned = command.spawn();
+        if spawned.is_err() {
+            // Empty, and about nothing.
+            let _ = fs::remove_file(&self.log);
+        }
+        spawned
+    }
+
+    fn wait(&self, mut child: Child, patience: Duration) -> HandedOver {
+        let (sender, ended) = mpsc::channel();
+        // Reaps the tool also when nobody waits any more.
+        let reaper = thread::Builder::new().name("rle-sync".to_owned()).spawn(move || {
+            let _ = sender.send(child.wait());
+        });
+        let still_sending = || HandedOver::StillSending { log: self.log.clone() };
+        if reaper.is_err() {
+            return still_sending();
+        }
+        let failed = |status| HandedOver::Failed { status, log: self.log.clone() };
+        match ended.recv_timeout(patience) {
+            Ok(Ok(status)) if status.success() => HandedOver::Sent,
+            Ok(Ok(status)) => failed(status.to_string()),
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => still_sending(),
+        }
+    }
+}
+
+/// An argument as a POSIX shell has to read it.
+fn quoted(argument: &OsStr) -> String {
+    let text = argument.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=+,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, dir: &Path) -> HandOver {
+        HandOver::new("sh", ["-c".into(), script.into()], true, dir)
+    }
+
+    #[test]
+    fn a_command_line_can_be_typed_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let arguments = ["sync", "--id", "ab_1", "/logs/my run's"].map(OsString::from);
+        let hand_over = HandOver::new("printf", arguments, false, dir.path());
+        let line = hand_over.command_line();
+        assert_eq!(line, r"printf sync --id ab_1 '/logs/my run'\''s'");
+        let words = line.replace("printf", "printf '%s\\n'");
+        let output = Command::new("sh").args(["-c", &words]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "sync\n--id\nab_1\n/logs/my run's\n");
+    }
+
+    #[test]
+    fn a_tool_that_ends_is_waited_for_and_its_output_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let patience = Duration::from_secs(60);
+        assert!(matches!(shell("exit 0", dir.path()).start(patience), HandedOver::Sent));
+        match shell("echo no key >&2; exit 4", dir.path()).start(patience) {
+            HandedOver::Failed { status, log } => {
+                assert_eq!(status, "exit status: 4");
+                assert_eq!(fs::read_to_string(log).unwrap(), "no key\n");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_tool_that_takes_long_goes_on_by_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("gate");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let script = format!("cat '{0}'; echo done > '{0}.2'", fifo.display());
+        let handed_over = shell(&script, dir.path()).start(Duration::from_millis(10));
+        assert!(matches!(handed_over, HandedOver::StillSending { .. }), "{handed_over:?}");
+        let answer = dir.path().join("gate.2");
+        assert!(Command::new("mkfifo").arg(&answer).status().unwrap().success());
+        fs::write(&fifo, "go").unwrap();
+        assert_eq!(fs::read_to_string(answer).unwrap(), "done\n");
+    }
+
+    #[test]
+    fn a_tool_that_is_not_installed_is_said_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let hand_over = HandOver::new("rle-no-such-tool", [], true, dir.path());
+        match hand_over.start(Duration::ZERO) {
+            HandedOver::NotStarted { reason } => {
+                assert_eq!(reason, "`rle-no-such-tool` is not installed");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

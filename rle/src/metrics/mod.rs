@@ -1,0 +1,89 @@
+//! Metric loggers: what a run logs, as files that TensorBoard, W&B and SwanLab show.
+//!
+//! A [`RunLogger`] owns the writer thread of one run; training threads log to its
+//! [`MetricSink`]. Nothing in here ever fails a run: errors are one warning, and lost points are
+//! counted in the [`LogReport`]. It never reads records and never speaks to a service: that is
+//! left to the vendors' own tools ([`HandOver`]).
+//!
+//! ```
+//! use rle::Slug;
+//! use rle::metrics::{LogOptions, LoggedRun, RunLogger, RunOutcome};
+//! use rle::value::Value;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let log_dir = dir.path();
+//! let run = LoggedRun {
+//!     project: "cartpole".to_owned(),
+//!     name: "first_try".to_owned(),
+//!     group: "REINFORCE".to_owned(),
+//!     slug: Slug::new("reinforce")?,
+//!     run_idx: 0,
+//!     config: Value::from_iter([("lr", 3e-4)]),
+//!     tags: Vec::new(),
+//!     request: "a1b2c3".to_owned(),
+//!     resume_step: None,
+//! };
+//! let logger = RunLogger::start(&LogOptions::new(log_dir), &run);
+//! let sink = logger.sink();
+//! for step in 0..100 {
+//!     sink.log("train/loss", 1.0 / f64::from(step + 1), i64::from(step));
+//! }
+//! let report = logger.finish(RunOutcome::Complete);
+//! assert_eq!(report.lost(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(feature = "loggers")]
+mod checksum;
+#[cfg(feature = "loggers")]
+mod file;
+mod hand_over;
+#[cfg(feature = "loggers")]
+mod hparams;
+mod logger;
+#[cfg(feature = "loggers")]
+mod record_log;
+mod run;
+#[cfg(feature = "loggers")]
+mod segment;
+mod sink;
+#[cfg(feature = "loggers")]
+mod swanlab;
+#[cfg(feature = "loggers")]
+mod tensorboard;
+#[cfg(feature = "loggers")]
+mod wandb;
+#[cfg(feature = "loggers")]
+mod wire;
+
+pub use hand_over::{HandOver, HandedOver};
+pub use logger::{BackendReport, Fault, LogReport, MetricLogger, RunLogger};
+pub use run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
+pub use sink::{Batch, Began, MetricSink, Point};
+
+/// The loggers that the options ask for.
+#[cfg(feature = "loggers")]
+fn loggers(options: &LogOptions, run: &LoggedRun) -> Vec<Box<dyn MetricLogger>> {
+    let mut loggers: Vec<Box<dyn MetricLogger>> = Vec::new();
+    for backend in &options.backends {
+        let disabled = options.mode == LogMode::Disabled;
+        match backend {
+            Backend::TensorBoard => {
+                loggers.push(Box::new(tensorboard::TensorBoard::new(options, run)));
+            }
+            Backend::Wandb | Backend::Swanlab if disabled => {}
+            Backend::Wandb => loggers.push(Box::new(wandb::Wandb::new(options, run))),
+            Backend::Swanlab => loggers.push(Box::new(swanlab::Swanlab::new(options, run))),
+        }
+    }
+    loggers
+}
+
+/// No loggers: this program was built without them.
+#[cfg(not(feature = "loggers"))]
+fn loggers(options: &LogOptions, _run: &LoggedRun) -> Vec<Box<dyn MetricLogger>> {
+    if !options.backends.is_empty() {
+        tracing::warn!("metrics are not logged: this program is built without feature `loggers`");
+    }
+    Vec::new()
+}
