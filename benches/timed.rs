@@ -12,7 +12,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-rle::stages! { step }
+rle::stages! { step, inner, logged }
 
 const TURNS: usize = 400;
 const CALLS: u32 = 20_000;
@@ -20,6 +20,18 @@ const CALLS: u32 = 20_000;
 #[rle::timed("step")]
 #[inline(never)]
 fn timed(value: u64) -> u64 {
+    black_box(value)
+}
+
+#[rle::timed("inner", debug)]
+#[inline(never)]
+fn timed_in_debug(value: u64) -> u64 {
+    black_box(value)
+}
+
+#[rle::timed("logged", metric)]
+#[inline(never)]
+fn timed_as_metric(value: u64) -> u64 {
     black_box(value)
 }
 
@@ -41,9 +53,13 @@ type Subject = (&'static str, fn());
 
 fn main() {
     let _peers = peers::start();
+    assert!(!rle::profile::is_debug(), "without RLE_DEBUG, for what it costs when it is off");
+    assert!(rle::profile::set_metric_sink(|name, seconds| _ = black_box((name, seconds))));
     let mut subjects: Vec<Subject> = vec![
         ("two Instant::now()", || batch(two_instants)),
         ("#[rle::timed]", || batch(timed)),
+        ("the same, metric", || batch(timed_as_metric)),
+        ("the same, debug", || batch(timed_in_debug)),
         ("plain call", || batch(plain)),
     ];
     subjects.extend(peers::SUBJECTS);

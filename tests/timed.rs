@@ -14,7 +14,21 @@ use std::task::{Context, Poll, Waker};
 
 /// What the expansions name, with `crate = crate::counting`.
 mod counting {
+    use std::cell::Cell;
+
     pub use rle::Stage;
+
+    thread_local! {
+        static DEBUG: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub fn set_debug(on: bool) {
+        DEBUG.set(on);
+    }
+
+    fn is_debug() -> bool {
+        DEBUG.get()
+    }
 
     pub mod __private {
         use std::cell::RefCell;
@@ -40,6 +54,25 @@ mod counting {
         impl Site {
             pub const fn new(stage: Stage, module: &'static str) -> Self {
                 Self { stage, module }
+            }
+
+            pub const fn in_group(self, name: &'static str) -> Self {
+                assert!(!name.is_empty());
+                Self { stage: self.stage, module: name }
+            }
+
+            pub const fn with_metric(self) -> Self {
+                self
+            }
+
+            pub fn enter_in_debug(&'static self) -> Option<Guard> {
+                note("debug");
+                super::is_debug().then(|| self.enter())
+            }
+
+            pub fn enter_async_in_debug(&'static self) -> Option<AsyncGuard> {
+                note("debug");
+                super::is_debug().then(|| self.enter_async())
             }
 
             pub fn enter(&'static self) -> Guard {
@@ -310,6 +343,37 @@ fn a_block_that_awaits_leaves_its_future_send() {
         })
     });
     assert_eq!((lines.join(" ").as_str(), value), ("+async train -async train", 3));
+}
+
+#[rle::timed("train", debug, crate = crate::counting)]
+fn inner() -> u8 {
+    3
+}
+
+#[rle::timed("train", crate = crate::counting, debug)]
+async fn inner_async() -> u8 {
+    std::future::ready(4).await
+}
+
+#[test]
+fn a_debug_stage_is_entered_in_debug_alone() {
+    counting::set_debug(false);
+    assert_eq!(log(inner), (vec!["debug".into()], 3));
+    assert_eq!(log(|| block_on(inner_async())), (vec!["debug".into()], 4));
+    counting::set_debug(true);
+    assert_eq!(log(inner).0, ["debug", "+train", "-train"]);
+    assert_eq!(log(|| block_on(inner_async())).0, ["debug", "+async train", "-async train"]);
+    let block = || rle::timed_block!("train", debug, metric, crate = crate::counting, { 5 });
+    assert_eq!(log(block).0, ["debug", "+train", "-train"]);
+    counting::set_debug(false);
+}
+
+#[rle::timed(train, group = "timed group", metric, crate = crate::counting)]
+fn grouped() {}
+
+#[test]
+fn a_group_and_a_metric_change_nothing_of_the_call() {
+    assert_eq!(log(grouped).0, train());
 }
 
 #[test]

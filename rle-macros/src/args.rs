@@ -69,6 +69,15 @@ impl Arg {
         }
     }
 
+    /// Whether it is an option without a value, as it must be.
+    pub(crate) fn switch(&self, errors: &mut Errors) -> bool {
+        let is_word = matches!(self.form, Form::Word(_));
+        if let (false, Some(key)) = (is_word, self.key()) {
+            errors.push(key.span, format!("`{0}` takes no value: expected `{0}`", key.text));
+        }
+        is_word
+    }
+
     /// The text of `key = "text"`.
     pub(crate) fn string(&self, errors: &mut Errors) -> Option<LitStr> {
         let key = self.key()?;

@@ -82,6 +82,9 @@ pub fn prepare(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// The stage is a literal (`"train"`, `"checkpoint.save"`) or a path (`train`,
 /// `checkpoint::save`), looked for in `crate::stages`: one that is not declared does not compile.
 ///
+/// - `debug`: only where `RLE_DEBUG` is set.
+/// - `metric`: each call's time also goes to the metrics, as `time_profile/<stage>`.
+/// - `group = ".."`: its block in summaries, instead of the one of the module.
 /// - `in = path`: another module of stages. A binary beside a library rather writes
 ///   `use mylib::stages;` at its root.
 /// - `crate = path`: where the `rle` crate is found, if it is not called `rle`.

@@ -11,8 +11,10 @@ use crate::item::{Function, group_of};
 use crate::name::{is_keyword, is_lower_snake, to_slug};
 
 const ATTRIBUTE: &str = "#[rle::timed]";
-const KNOWN: [&str; 2] = ["in", "crate"];
-const EXPECTED: &str = "`in = path` or `crate = path`";
+const KNOWN: [&str; 5] = ["debug", "metric", "group", "in", "crate"];
+const EXPECTED: &str = "`debug`, `metric`, `group = \"..\"`, `in = path` or `crate = path`";
+/// Options that cannot be the name of a stage.
+const KEYWORDS: [&str; 2] = ["in", "crate"];
 const MISSING: &str = "expected the stage: `\"train\"`, declared by `rle::stages!`";
 
 #[derive(Default)]
@@ -20,6 +22,9 @@ struct Options {
     stage: Option<Stage>,
     /// Where the stage is declared, if not in `crate::stages`.
     place: Option<TokenStream>,
+    debug: bool,
+    metric: bool,
+    group: Option<LitStr>,
 }
 
 /// A stage as written.
@@ -81,11 +86,23 @@ impl Options {
         let mut seen = Seen::default();
         let mut has_stage = false;
         for (at, arg) in args.iter().enumerate() {
-            let is_stage = at == 0 && arg.is_plain() && !arg.is_key_of(&KNOWN);
+            let is_stage = at == 0 && arg.is_plain() && !arg.is_key_of(&KEYWORDS);
             match arg.key().as_ref().map(|key| key.text.as_str()) {
                 _ if is_stage => {
                     has_stage = true;
                     options.stage = Stage::parse(arg, errors);
+                }
+                Some("debug") => {
+                    seen.once(arg, errors);
+                    options.debug = arg.switch(errors);
+                }
+                Some("metric") => {
+                    seen.once(arg, errors);
+                    options.metric = arg.switch(errors);
+                }
+                Some("group") => {
+                    seen.once(arg, errors);
+                    options.group = group_name(arg, errors).or(options.group);
                 }
                 Some("in") => {
                     seen.once(arg, errors);
@@ -96,10 +113,10 @@ impl Options {
                     runtime.set(arg, errors);
                 }
                 Some(_) => args::unknown(arg, &KNOWN, EXPECTED, errors),
-                None => errors.push(
-                    arg.span,
-                    "one stage, then options: expected `in = path` or `crate = path`",
-                ),
+                None => {
+                    let message = format!("one stage, then options: expected {EXPECTED}");
+                    errors.push(arg.span, message);
+                }
             }
         }
         if !has_stage {
@@ -126,16 +143,40 @@ impl Options {
             }
         };
         let span = Span::mixed_site();
-        let enter = Ident::new(if is_async { "enter_async" } else { "enter" }, span);
+        let enter = match (is_async, self.debug) {
+            (false, false) => "enter",
+            (false, true) => "enter_in_debug",
+            (true, false) => "enter_async",
+            (true, true) => "enter_async_in_debug",
+        };
+        let enter = Ident::new(enter, span);
         let guard = Ident::new(body::GUARD, span);
+        let group = self.group.as_ref().map(|name| quote_spanned!(span=> .in_group(#name)));
+        let metric = self.metric.then(|| quote_spanned!(span=> .with_metric()));
         Some(quote_spanned! {span=>
             let #guard = {
                 static SITE: #rle::__private::Site =
-                    #rle::__private::Site::new(#stage, ::core::module_path!());
+                    #rle::__private::Site::new(#stage, ::core::module_path!())
+                    #group #metric;
                 SITE.#enter()
             };
         })
     }
+}
+
+/// The name of `group = ".."`: a line of a summary begins with it.
+fn group_name(arg: &Arg, errors: &mut Errors) -> Option<LitStr> {
+    let name = arg.string(errors)?;
+    let text = name.value();
+    let problem = if text.trim().is_empty() {
+        "the group's name is empty"
+    } else if text.contains(char::is_control) {
+        "the group's name holds a control character"
+    } else {
+        return Some(name);
+    };
+    errors.push(name.span(), format!("{problem}: expected a text in one line"));
+    None
 }
 
 impl Stage {

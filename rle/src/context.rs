@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::artifact;
 use crate::checkpoint::Checkpoint;
+use crate::profile;
 use crate::progress::Progress;
 use crate::run_result::RunResult;
 use crate::seeds::Seeds;
@@ -311,6 +312,15 @@ impl RunContext {
     /// says `interrupted`, and the next start goes on from its checkpoint.
     pub fn interrupted(&self) -> RunResult {
         RunResult { interrupted: true, ..RunResult::default() }
+    }
+
+    /// Marks the end of an epoch: with `RLE_DEBUG` the summary of its timed stages is logged, as
+    /// [`profile::print_summary`](crate::profile::print_summary) does, and begins anew. Without it
+    /// nothing happens.
+    pub fn epoch_end(&self) {
+        if profile::is_debug() {
+            profile::print_summary(true);
+        }
     }
 
     /// Adds a duration in seconds to this run's timings, as an entry under a label of its own.

@@ -38,7 +38,7 @@ pub mod metrics;
 #[doc(hidden)]
 pub mod private;
 #[cfg(feature = "suite")]
-mod profile;
+pub mod profile;
 #[cfg(feature = "suite")]
 mod progress;
 #[cfg(feature = "suite")]

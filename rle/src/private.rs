@@ -11,7 +11,7 @@ pub use inventory;
 pub use crate::algorithm::Location;
 use crate::algorithm::{PrepareOutcome, RunOutcome, TrainerError};
 use crate::context::{PrepareContext, RunContext};
-pub use crate::profile::{AsyncGuard, Guard, Site};
+pub use crate::profile::site::{AsyncGuard, Guard, Site};
 pub use crate::registry::{
     AlgorithmEntry, PrepareEntry, PreparedAlgorithm, Requirement, StageEntry,
 };

@@ -12,6 +12,7 @@ mod hardware;
 mod isolation;
 mod library;
 mod prepare;
+mod profiling;
 mod records;
 mod resume;
 mod robustness;

@@ -1,8 +1,8 @@
 //! The program that the end-to-end tests run: small algorithms that misbehave on demand.
 //!
 //! `LAB_ERROR` and `LAB_PANIC` list slots that fail, `LAB_WAIT` names a slot and a socket on
-//! which it reports and waits, `LAB_TRACE` a file that every call is written to, `LAB_SUITE` a
-//! faulty suite, `LAB_SOURCE` the source tree. None of them is part of a request. `long` has more.
+//! which it reports and waits, `LAB_TRACE` a file that every call is written to, `LAB_TELL` a
+//! variable whose value goes there too, `LAB_SUITE` a faulty suite, `LAB_SOURCE` the source tree. None of them is part of a request. `long` has more.
 
 mod long;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use rle::prelude::*;
 
-rle::stages! { rollout, train }
+rle::stages! { rollout, rollout_inner, train }
 
 /// The environment's settings.
 #[derive(Serialize)]
@@ -81,6 +81,7 @@ fn learn(ctx: &RunContext, config: &Learner) -> rle::Result<RunResult> {
         returns.push(roll_out(step) + config.lr);
         update(step);
         ctx.progress().inc(1);
+        ctx.epoch_end();
         result = result.episode(Episode {
             episode: step,
             start_step: step * 10,
@@ -106,10 +107,12 @@ fn learn(ctx: &RunContext, config: &Learner) -> rle::Result<RunResult> {
 #[rle::timed("rollout")]
 #[expect(clippy::cast_precision_loss, reason = "counts of steps are small")]
 fn roll_out(step: u64) -> f64 {
-    std::hint::black_box(step as f64 * 0.25)
+    rle::timed_block!("rollout_inner", debug, group = "environments", {
+        std::hint::black_box(step as f64 * 0.25)
+    })
 }
 
-#[rle::timed("train")]
+#[rle::timed("train", metric)]
 fn update(step: u64) {
     std::hint::black_box(step);
 }
@@ -118,6 +121,9 @@ fn update(step: u64) {
 fn begin(ctx: &RunContext) -> rle::Result<()> {
     let slot = format!("{}:{}", ctx.slug(), ctx.run_idx());
     trace(&format!("run {slot}"))?;
+    if let Ok(name) = env::var("LAB_TELL") {
+        trace(&format!("{slot} {name}={}", variable(&name)))?;
+    }
     if let Some((waiting, socket)) = variable("LAB_WAIT").split_once('=')
         && waiting == slot
     {

@@ -57,6 +57,36 @@ fn place_text() {}
 #[rle::timed("train", in = stages, in = stages)]
 fn place_twice() {}
 
+#[rle::timed("train", metrics)]
+fn metric_near() {}
+
+#[rle::timed("train", debug = true)]
+fn debug_with_value() {}
+
+#[rle::timed("train", metric("loss"))]
+fn metric_with_value() {}
+
+#[rle::timed("train", debug, metric, debug)]
+fn debug_twice() {}
+
+#[rle::timed("train", group)]
+fn group_without_name() {}
+
+#[rle::timed("train", group = PolicyGroup)]
+fn group_word() {}
+
+#[rle::timed("train", group = " ")]
+fn group_empty() {}
+
+#[rle::timed("train", group = "two\nlines")]
+fn group_lines() {}
+
+#[rle::timed("train", grup = "policies")]
+fn group_near() {}
+
+#[rle::timed(debug, "train")]
+fn debug_first() {}
+
 fn main() {
     rle::timed_block!("train");
     rle::timed_block!({});

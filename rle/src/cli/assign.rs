@@ -22,7 +22,8 @@ use super::file;
 use super::show::Format;
 
 /// Variables that a flag's name could collide with but that mean something else.
-const OTHER_VARIABLES: [&str; 4] = ["RLE_DEBUG", "RLE_VERBOSE", "RLE_LOG", "RLE_PROGRESS_SECONDS"];
+const OTHER_VARIABLES: [&str; 5] =
+    ["RLE_CLOCK", "RLE_DEBUG", "RLE_VERBOSE", "RLE_LOG", "RLE_PROGRESS_SECONDS"];
 
 /// A start's configuration, and what else was asked for.
 #[derive(Debug)]

@@ -22,6 +22,9 @@ use super::text::escape_controls;
 /// The filter without one in the environment.
 const DEFAULT_FILTER: &str = "info";
 
+/// The same with `RLE_DEBUG`: the summaries of timed stages are what it asks for.
+const DEBUG_FILTER: &str = "info,rle::profile=debug";
+
 /// Sends `tracing` events to stderr by `RLE_LOG`, else `RUST_LOG`, else from INFO on, and to the
 /// file of [`set_slot_log`](super::set_slot_log). A filter that is none is a warning. Where the
 /// program has a subscriber of its own already, that one stays.
@@ -41,20 +44,21 @@ struct Filter(String);
 impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
-        let default = || Self(DEFAULT_FILTER.to_owned());
+        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
+        let default = if debugs { DEBUG_FILTER } else { DEFAULT_FILTER };
         let found = ["RLE_LOG", "RUST_LOG"]
             .into_iter()
             .find_map(|name| variable(name).map(|value| (name, value)));
-        let Some((name, value)) = found else { return (default(), None) };
+        let Some((name, value)) = found else { return (Self(default.to_owned()), None) };
         match EnvFilter::builder().parse(&value) {
             Ok(_) => (Self(value), None),
             Err(error) => {
                 let shown = escape_controls(&value);
                 let problem = format!(
                     "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
-                     `target=level,..`; `{DEFAULT_FILTER}` is used"
+                     `target=level,..`; `{default}` is used"
                 );
-                (default(), Some(problem))
+                (Self(default.to_owned()), Some(problem))
             }
         }
     }
@@ -179,6 +183,14 @@ mod tests {
         assert_eq!(of(&[]), "info");
         assert_eq!(of(&[("RUST_LOG", "debug")]), "debug");
         assert_eq!(of(&[("RUST_LOG", "debug"), ("RLE_LOG", "rle=trace")]), "rle=trace");
+    }
+
+    #[test]
+    fn debug_shows_the_summaries_unless_a_filter_says_otherwise() {
+        let of = |values| filter(values).0.0;
+        assert_eq!(of(&[("RLE_DEBUG", "1")]), "info,rle::profile=debug");
+        assert_eq!(of(&[("RLE_DEBUG", "0")]), "info");
+        assert_eq!(of(&[("RLE_DEBUG", "1"), ("RUST_LOG", "warn")]), "warn");
     }
 
     #[test]

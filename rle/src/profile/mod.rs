@@ -1,11 +1,33 @@
-//! The runtime of `#[rle::timed]`: how often and how long each stage ran, per run.
+//! Where the time of a run goes: the stages of `#[rle::timed]`, summed up per run and group.
+//!
+//! A program marks its phases by [`timed`](macro@crate::timed); [`summary`] and [`print_summary`]
+//! show them while it runs, [`bound`] says which phase to begin with. The runner puts the sums of
+//! each run into its timings.
+//!
+//! ```
+//! rle::stages! { rollout, train }
+//!
+//! #[rle::timed("rollout")]
+//! fn rollout() {}
+//!
+//! # fn main() {
+//! for _ in 0..3 {
+//!     rollout();
+//! }
+//! let summary = rle::profile::summary();
+//! assert_eq!(summary.groups[0].stages[0].count, 3);
+//! # }
+//! ```
 //!
 //! Each thread adds to memory of its own; after its first call of a stage there is no lock, no
-//! allocation and no string work. This module never writes a file: the runner puts a run's sums
-//! into its timings.
+//! allocation and no string work. Nothing in here writes a file.
 
+mod bound;
 mod clock;
+mod debug;
 mod registry;
+pub(crate) mod site;
+mod summary;
 mod sums;
 mod thread;
 mod windows;
@@ -13,95 +35,17 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use crate::Stage;
-use clock::Start;
-use registry::RowKey;
-use thread::Entered;
+pub use bound::{Bound, Phase, PhaseShare, bound};
+pub use debug::{MetricSink, is_on as is_debug, set_metric_sink};
+pub use summary::{
+    GroupSummary, StageSummary, Summary, epoch_summary, print_summary, process_summary, summary,
+};
 pub(crate) use windows::{RunTimer, StageTotal, begin_run};
 
-/// One place in the source that is timed; a static in an expansion.
-#[derive(Debug)]
-pub struct Site {
-    stage: Stage,
-    module: &'static str,
-    /// The row's number plus one; 0 before the first call.
-    row: AtomicUsize,
-}
+/// What log filters call the lines of this module.
+pub(crate) const TARGET: &str = "rle::profile";
 
-/// Times a call from [`Site::enter`] to its drop. The outermost of nested calls of one stage on a
-/// thread counts; a guard that is dropped on another thread counts in full.
-#[derive(Debug)]
-#[must_use = "a guard that is dropped at once measures nothing"]
-pub struct Guard {
-    row: usize,
-    entered: Entered,
-    start: Start,
-}
-
-/// Times an `async` call from its first poll to ready or drop, on whatever threads. Never folds.
-#[derive(Debug)]
-#[must_use = "a guard that is dropped at once measures nothing"]
-pub struct AsyncGuard {
-    row: usize,
-    start: Start,
-}
-
-impl Site {
-    /// A site of `stage` in `module` (its `module_path!()`).
-    #[must_use]
-    pub const fn new(stage: Stage, module: &'static str) -> Self {
-        Self { stage, module, row: AtomicUsize::new(0) }
-    }
-
-    /// The path of the module that holds the site.
-    #[must_use]
-    pub const fn module(&self) -> &'static str {
-        self.module
-    }
-
-    /// Begins to time a call on this thread.
-    #[inline]
-    pub fn enter(&'static self) -> Guard {
-        let row = self.row();
-        let entered = thread::enter(row);
-        Guard { row, entered, start: Start::now() }
-    }
-
-    /// Begins to time an `async` call.
-    #[inline]
-    pub fn enter_async(&'static self) -> AsyncGuard {
-        AsyncGuard { row: self.row(), start: Start::now() }
-    }
-
-    #[inline]
-    fn row(&self) -> usize {
-        match self.row.load(Ordering::Relaxed) {
-            0 => self.first_use(),
-            row => row - 1,
-        }
-    }
-
-    #[cold]
-    fn first_use(&self) -> usize {
-        let group = self.module.rsplit("::").next().unwrap_or(self.module);
-        let row = registry::intern(RowKey { stage: self.stage.name(), group });
-        self.row.store(row + 1, Ordering::Relaxed);
-        row
-    }
-}
-
-impl Drop for Guard {
-    #[inline]
-    fn drop(&mut self) {
-        thread::leave(self.row, self.entered, self.start.elapsed());
-    }
-}
-
-impl Drop for AsyncGuard {
-    #[inline]
-    fn drop(&mut self) {
-        thread::record(self.row, self.start.elapsed());
-    }
+#[expect(clippy::cast_precision_loss, reason = "exact for weeks, then to 16 digits")]
+fn seconds(ticks: u64, per_tick: f64) -> f64 {
+    ticks as f64 * per_tick
 }

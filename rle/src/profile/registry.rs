@@ -108,6 +108,7 @@ pub(super) fn intern(key: RowKey) -> usize {
     if let Some(row) = registry.rows.iter().position(|row| row.key == key) {
         return row;
     }
+    registry.windows.open_process();
     registry.rows.push(Row { key, orphaned: Totals::ZERO, threads: Vec::new(), idle: Vec::new() });
     registry.rows.len() - 1
 }

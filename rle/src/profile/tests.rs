@@ -7,8 +7,9 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
+use super::site::{AsyncGuard, Guard, Site};
 use super::sums::{Reading, Sums, Totals};
-use super::{AsyncGuard, Guard, Site, StageTotal, begin_run};
+use super::{StageTotal, begin_run};
 use crate::Stage;
 
 macro_rules! site {
@@ -96,7 +97,7 @@ fn more_stages_than_a_thread_finds_at_once_all_count() {
     });
     let totals = run.finish();
     for site in sites {
-        assert_eq!(calls_of(&totals, site.stage.name()), 2, "{}", site.stage.name());
+        assert_eq!(calls_of(&totals, site.stage()), 2, "{}", site.stage());
     }
 }
 

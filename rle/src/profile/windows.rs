@@ -1,9 +1,12 @@
-//! Stretches of time whose calls are summed: the process, and the runs in it.
+//! Stretches of time whose calls are summed: the process, the runs in it, and epochs of both.
 //!
 //! A lap is the time between two moments at which somebody wants sums.
 
+use std::time::Instant;
+
 use super::clock;
 use super::registry::{Registry, RowKey, lock};
+use super::seconds;
 use super::sums::Totals;
 
 /// The sum of one stage over a run.
@@ -21,26 +24,56 @@ pub(crate) struct StageTotal {
     pub(crate) maximum: f64,
 }
 
-/// Totals by row, as far as laps have ended.
-#[derive(Clone, Debug)]
-pub(super) struct Table(Vec<Totals>);
-
 /// All open windows.
 pub(super) struct Windows {
-    process: Table,
+    /// None before the first timed call.
+    process: Option<Window>,
     runs: Vec<OpenRun>,
     next_run: u64,
 }
 
 struct OpenRun {
     id: u64,
-    /// Since the run began.
-    whole: Table,
+    window: Window,
 }
 
-/// Sums the stages of one run, from [`begin_run`] to [`finish`](Self::finish).
+/// From some moment to now.
+struct Window {
+    whole: Span,
+    /// Since the last reset.
+    epoch: Span,
+}
+
+/// Totals by row since a moment, as far as laps have ended.
+#[derive(Clone, Debug)]
+struct Span {
+    began: Instant,
+    rows: Vec<Totals>,
+}
+
+/// What to sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The run that is active, else the process.
+    Run,
+    /// The same since its last reset.
+    Epoch,
+    /// The process, whatever runs.
+    Process,
+}
+
+/// The rows with calls over some time.
+pub(super) struct Stretch {
+    /// Its duration.
+    pub(super) seconds: f64,
+    /// Seconds per tick.
+    pub(super) per_tick: f64,
+    pub(super) rows: Vec<(RowKey, Totals)>,
+}
+
+/// Sums the stages of one run, from [`begin_run`] to [`close`](Self::close) or its drop.
 #[derive(Debug)]
-#[must_use = "a run that is not finished gives no sums"]
+#[must_use = "a run is over when its timer is dropped"]
 pub(crate) struct RunTimer {
     id: u64,
 }
@@ -53,35 +86,31 @@ pub(crate) fn begin_run() -> RunTimer {
     clock::Start::now();
     let mut registry = lock();
     registry.end_lap();
-    let id = registry.windows.open_run();
-    RunTimer { id }
+    RunTimer { id: registry.windows.open_run() }
 }
 
 impl RunTimer {
     /// The sums so far: stages that were called, sorted by name.
     pub(crate) fn totals(&self) -> Vec<StageTotal> {
+        let rows = self.rows();
+        if rows.is_empty() { Vec::new() } else { by_stage(&rows, clock::seconds_per_tick()) }
+    }
+
+    fn rows(&self) -> Vec<(RowKey, Totals)> {
         let mut registry = lock();
         registry.end_lap();
         let run = registry.windows.runs.iter().find(|run| run.id == self.id);
-        let whole = run.map_or(Table::new(), |run| run.whole.clone());
-        let rows = registry.named(whole);
-        drop(registry);
-        by_stage(&rows)
+        run.map_or(Vec::new(), |run| registry.named(&run.window.whole.rows))
     }
 
     /// Ends the run; later calls count to it no more.
     pub(crate) fn close(&self) {
-        lock().windows.close_run(self.id);
+        lock().windows.runs.retain(|run| run.id != self.id);
     }
 
     /// Ends the run: its stages that were called, sorted by name.
     pub(crate) fn finish(self) -> Vec<StageTotal> {
-        let mut registry = lock();
-        registry.end_lap();
-        let whole = registry.windows.close_run(self.id);
-        let rows = registry.named(whole);
-        drop(registry);
-        by_stage(&rows)
+        self.totals()
     }
 }
 
@@ -91,8 +120,21 @@ impl Drop for RunTimer {
     }
 }
 
+/// The sums of a scope so far; with `reset` its next epoch begins here.
+pub(super) fn stretch(scope: Scope, reset: bool) -> Stretch {
+    let mut registry = lock();
+    registry.end_lap();
+    let now = Instant::now();
+    let span = registry.windows.of(scope, reset.then_some(now));
+    let rows = span.as_ref().map_or(Vec::new(), |span| registry.named(&span.rows));
+    drop(registry);
+    let seconds = span.map_or(0.0, |span| (now - span.began).as_secs_f64());
+    let per_tick = if rows.is_empty() { 0.0 } else { clock::seconds_per_tick() };
+    Stretch { seconds, per_tick, rows }
+}
+
 /// Adds up the groups of each stage.
-fn by_stage(rows: &[(RowKey, Totals)]) -> Vec<StageTotal> {
+fn by_stage(rows: &[(RowKey, Totals)], per_tick: f64) -> Vec<StageTotal> {
     let mut stages: Vec<(&'static str, Totals)> = Vec::new();
     for (key, totals) in rows {
         match stages.iter_mut().find(|(stage, _)| *stage == key.stage) {
@@ -101,72 +143,78 @@ fn by_stage(rows: &[(RowKey, Totals)]) -> Vec<StageTotal> {
         }
     }
     stages.sort_unstable_by_key(|(stage, _)| *stage);
-    if stages.is_empty() {
-        return Vec::new();
-    }
-    let per_tick = clock::seconds_per_tick();
-    stages.into_iter().map(|(stage, totals)| StageTotal::new(stage, totals, per_tick)).collect()
-}
-
-impl StageTotal {
-    fn new(stage: &'static str, totals: Totals, per_tick: f64) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "exact for weeks, then to 16 digits")]
-        let seconds = |ticks: u64| ticks as f64 * per_tick;
-        Self {
-            stage,
-            calls: totals.calls,
-            seconds: seconds(totals.ticks),
-            minimum: seconds(totals.shortest),
-            maximum: seconds(totals.longest),
-        }
-    }
+    let total = |(stage, totals): (&'static str, Totals)| StageTotal {
+        stage,
+        calls: totals.calls,
+        seconds: seconds(totals.ticks, per_tick),
+        minimum: seconds(totals.shortest, per_tick),
+        maximum: seconds(totals.longest, per_tick),
+    };
+    stages.into_iter().map(total).collect()
 }
 
 impl Registry {
-    /// The rows of a table that were called.
-    fn named(&self, table: Table) -> Vec<(RowKey, Totals)> {
-        let rows = self.rows.iter().map(|row| row.key).zip(table.0);
+    /// The rows that were called.
+    fn named(&self, rows: &[Totals]) -> Vec<(RowKey, Totals)> {
+        let rows = self.rows.iter().map(|row| row.key).zip(rows.iter().copied());
         rows.filter(|(_, totals)| totals.calls > 0).collect()
     }
 }
 
 impl Windows {
     pub(super) const fn new() -> Self {
-        Self { process: Table::new(), runs: Vec::new(), next_run: 0 }
+        Self { process: None, runs: Vec::new(), next_run: 0 }
+    }
+
+    /// The process is about to make its first timed call, unless it has made it already.
+    pub(super) fn open_process(&mut self) {
+        self.process.get_or_insert_with(Window::new);
     }
 
     /// Counts what a lap has added to a row.
     pub(super) fn add(&mut self, row: usize, totals: Totals) {
-        self.process.add(row, totals);
-        for run in &mut self.runs {
-            run.whole.add(row, totals);
+        let runs = self.runs.iter_mut().map(|run| &mut run.window);
+        for window in self.process.iter_mut().chain(runs) {
+            window.whole.add(row, totals);
+            window.epoch.add(row, totals);
         }
     }
 
     fn open_run(&mut self) -> u64 {
         let id = self.next_run;
         self.next_run += 1;
-        self.runs.push(OpenRun { id, whole: Table::new() });
+        self.runs.push(OpenRun { id, window: Window::new() });
         id
     }
 
-    fn close_run(&mut self, id: u64) -> Table {
-        match self.runs.iter().position(|run| run.id == id) {
-            Some(at) => self.runs.remove(at).whole,
-            None => Table::new(),
+    /// What a scope has summed up; with `reset`, a moment, its next epoch begins then.
+    fn of(&mut self, scope: Scope, reset: Option<Instant>) -> Option<Span> {
+        let run = self.runs.last_mut().filter(|_| scope != Scope::Process);
+        let window = run.map(|run| &mut run.window).or(self.process.as_mut())?;
+        let span = match scope {
+            Scope::Run | Scope::Process => window.whole.clone(),
+            Scope::Epoch => window.epoch.clone(),
+        };
+        if let Some(now) = reset {
+            window.epoch = Span { began: now, rows: Vec::new() };
         }
+        Some(span)
     }
 }
 
-impl Table {
-    const fn new() -> Self {
-        Self(Vec::new())
+impl Window {
+    fn new() -> Self {
+        let began = Instant::now();
+        let span = Span { began, rows: Vec::new() };
+        Self { whole: span.clone(), epoch: span }
     }
+}
 
+impl Span {
     fn add(&mut self, row: usize, totals: Totals) {
-        if self.0.len() <= row {
-            self.0.resize(row + 1, Totals::ZERO);
+        if self.rows.len() <= row {
+            self.rows.resize(row + 1, Totals::ZERO);
         }
-        self.0[row].add(totals);
+        self.rows[row].add(totals);
     }
 }

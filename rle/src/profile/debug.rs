@@ -1,0 +1,82 @@
+//! What `RLE_DEBUG` turns on, and where single calls go: to the log, and to the metrics.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::clock;
+
+const UNKNOWN: u8 = 0;
+const OFF: u8 = 1;
+const ON: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+static METRIC_SINK: OnceLock<MetricSink> = OnceLock::new();
+
+/// Takes the time of single calls; see [`set_metric_sink`].
+pub type MetricSink = fn(name: &str, seconds: f64);
+
+/// Whether `RLE_DEBUG` asks for more: it is set, and neither empty nor `0`.
+///
+/// Asked once in a process. What is neither `0` nor `1` is a warning, and counts as set.
+#[inline]
+#[must_use]
+pub fn is_on() -> bool {
+    match STATE.load(Ordering::Relaxed) {
+        OFF => false,
+        state => state == ON || first_use(),
+    }
+}
+
+#[cold]
+fn first_use() -> bool {
+    let is_on = match std::env::var_os("RLE_DEBUG") {
+        None => false,
+        Some(value) => asks_for_more(&value.to_string_lossy()),
+    };
+    STATE.store(if is_on { ON } else { OFF }, Ordering::Relaxed);
+    is_on
+}
+
+fn asks_for_more(value: &str) -> bool {
+    match value.trim() {
+        "" | "0" => false,
+        "1" => true,
+        other => {
+            tracing::warn!("RLE_DEBUG is `{}`, expected 0 or 1; 1 is used", other.escape_debug());
+            true
+        }
+    }
+}
+
+/// Hands the time of each call of a `metric` stage to `sink`, as `time_profile/<stage>` and
+/// seconds, on the thread that ends the call. The first sink stays; whether this one is it.
+///
+/// A sink must be quick, and must not panic: it may run while a panic unwinds.
+pub fn set_metric_sink(sink: MetricSink) -> bool {
+    METRIC_SINK.set(sink).is_ok()
+}
+
+/// A call that counted.
+pub(super) fn note(title: &str, is_metric: bool, ticks: u64) {
+    let seconds = super::seconds(ticks, clock::recent_seconds_per_tick());
+    if is_on() {
+        tracing::info!(target: super::TARGET, "{title}: {seconds:.4}s");
+    }
+    if let (true, Some(sink)) = (is_metric, METRIC_SINK.get()) {
+        sink(title, seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_and_nothing_ask_for_no_more() {
+        assert_eq!(
+            ["", " ", "0", "1", " 1 ", "yes"].map(asks_for_more),
+            [false, false, false, true, true, true]
+        );
+    }
+}
