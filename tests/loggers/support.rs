@@ -131,7 +131,7 @@ pub(crate) fn options(log_dir: &Path, backend: Backend) -> LogOptions {
     options
 }
 
-/// Logs `loss = attempt + step` for these steps, and ends.
+/// Logs `loss = attempt + step` for these steps, and ends; without an outcome as a crash does.
 pub(crate) fn log_steps(
     options: &LogOptions,
     run: &LoggedRun,
@@ -143,11 +143,5 @@ pub(crate) fn log_steps(
     for step in steps {
         logger.sink().log("loss", attempt + f64::from(step), i64::from(step));
     }
-    match outcome {
-        Some(outcome) => logger.finish(outcome),
-        None => {
-            drop(logger);
-            LogReport::default()
-        }
-    }
+    outcome.map_or_else(LogReport::default, |outcome| logger.finish(outcome))
 }

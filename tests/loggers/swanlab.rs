@@ -130,7 +130,7 @@ fn a_resumed_run_goes_on_in_its_own_file() {
     let value = |step: i32| {
         let attempt = match step {
             ..101 => 0.0,
-            ..120 => 1e3,
+            101..120 => 1e3,
             _ => 2e3,
         };
         (i64::from(step), json!(attempt + f64::from(step)))

@@ -61,7 +61,7 @@ fn send(options: &LogOptions, run: &LoggedRun) {
     for backend in logger.finish(RunOutcome::Complete).backends {
         let Some(hand_over) = backend.hand_over else { continue };
         assert!(hand_over.is_wanted());
-        match hand_over.start(Duration::from_secs(120)) {
+        match hand_over.start(Duration::from_mins(2)) {
             HandedOver::Sent => println!("sent"),
             HandedOver::NotStarted { reason } => {
                 println!("{reason}; run: {}", hand_over.command_line());

@@ -44,21 +44,13 @@ impl Crc {
     }
 
     fn update(&self, mut crc: u32, bytes: &[u8]) -> u32 {
-        let at = |table: usize, byte: u32| self.tables[table][(byte & 0xff) as usize];
+        let at = |table: usize, byte: u64| self.tables[table][(byte & 0xff) as usize];
         let (eights, rest) = bytes.as_chunks::<8>();
         for eight in eights {
-            let [a, b, c, d, e, f, g, h] = eight.map(u32::from);
-            let low = crc ^ (a | b << 8 | c << 16 | d << 24);
-            crc = at(7, low)
-                ^ at(6, low >> 8)
-                ^ at(5, low >> 16)
-                ^ at(4, low >> 24)
-                ^ at(3, e)
-                ^ at(2, f)
-                ^ at(1, g)
-                ^ at(0, h);
+            let both = u64::from_le_bytes(*eight) ^ u64::from(crc);
+            crc = (0..8).fold(0, |sum, byte| sum ^ at(7 - byte, both >> (8 * byte)));
         }
-        rest.iter().fold(crc, |crc, byte| (crc >> 8) ^ at(0, crc ^ u32::from(*byte)))
+        rest.iter().fold(crc, |crc, byte| (crc >> 8) ^ at(0, u64::from(crc) ^ u64::from(*byte)))
     }
 }
 

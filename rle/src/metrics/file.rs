@@ -137,7 +137,7 @@ mod tests {
         let mut file = LogFile::create(&path).unwrap();
         file.waiting().extend_from_slice(b"first");
         file.flush().unwrap();
-        file.waiting().extend_from_slice(&[1; 30 << 10]);
+        file.waiting().extend_from_slice(&vec![1; 30 << 10]);
         file.add_points(3);
         let fault = file.flush().unwrap_err();
         assert_eq!((fault.lost, fault.source.kind()), (0, io::ErrorKind::StorageFull));

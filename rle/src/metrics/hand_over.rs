@@ -44,7 +44,9 @@ pub enum HandedOver {
 }
 
 impl HandOver {
-    pub(super) fn new(
+    /// A hand-over by a program that is looked for on `PATH`; `wanted` where the mode asks for it.
+    /// Its output goes to `<program>-sync.log` in `directory`.
+    pub fn new(
         program: &'static str,
         arguments: impl IntoIterator<Item = OsString>,
         wanted: bool,
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn a_tool_that_ends_is_waited_for_and_its_output_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let patience = Duration::from_secs(60);
+        let patience = Duration::from_mins(1);
         assert!(matches!(shell("exit 0", dir.path()).start(patience), HandedOver::Sent));
         match shell("echo no key >&2; exit 4", dir.path()).start(patience) {
             HandedOver::Failed { status, log } => {

@@ -235,7 +235,7 @@ struct Loggers {
     began: Began,
     resume_step: Option<i64>,
     started: bool,
-    loggers: Vec<Fed>,
+    fed: Vec<Fed>,
 }
 
 /// A logger and what it has cost.
@@ -249,8 +249,8 @@ struct Fed {
 impl Loggers {
     fn new(loggers: Vec<Box<dyn MetricLogger>>, began: Began, resume_step: Option<i64>) -> Self {
         let fed = |logger| Fed { logger, works: true, lost: 0, problem: None };
-        let loggers = loggers.into_iter().map(fed).collect();
-        Self { began, resume_step, started: false, loggers }
+        let fed = loggers.into_iter().map(fed).collect();
+        Self { began, resume_step, started: false, fed }
     }
 
     fn run(
@@ -270,13 +270,13 @@ impl Loggers {
             }
             self.start(taken.points.first().map(|point| point.step));
             let batch = Batch { names: &taken.names, points: &taken.points, began: self.began };
-            self.loggers.iter_mut().for_each(|fed| fed.write(&batch));
+            self.fed.iter_mut().for_each(|fed| fed.write(&batch));
         }
         self.start(None);
         let outcome = outcomes.recv().ok();
         let seconds = self.began.at(self.began.elapsed_nanos());
         let backends =
-            self.loggers.into_iter().map(|fed| fed.finish(outcome.as_ref(), seconds)).collect();
+            self.fed.into_iter().map(|fed| fed.finish(outcome.as_ref(), seconds)).collect();
         LogReport { backends, ..LogReport::default() }
     }
 
@@ -290,7 +290,7 @@ impl Loggers {
         let kept_through = self
             .resume_step
             .map(|step| if first_step == Some(step) { step.saturating_sub(1) } else { step });
-        for fed in &mut self.loggers {
+        for fed in &mut self.fed {
             if let Err(error) = fed.logger.start(self.began, kept_through) {
                 fed.works = false;
                 fed.warn(&error);
@@ -306,11 +306,11 @@ impl Fed {
             return;
         }
         if let Err(fault) = self.logger.write(batch) {
-            self.take(fault);
+            self.take(&fault);
         }
     }
 
-    fn take(&mut self, fault: Fault) {
+    fn take(&mut self, fault: &Fault) {
         self.lost += fault.lost;
         self.warn(&fault.source);
     }
@@ -331,7 +331,7 @@ impl Fed {
         if self.works
             && let Err(fault) = self.logger.finish(outcome, seconds)
         {
-            self.take(fault);
+            self.take(&fault);
         }
         BackendReport {
             name: self.logger.name(),
@@ -394,7 +394,7 @@ mod tests {
     fn logger(resume_step: Option<i64>, fails: bool) -> (Shared, RunLogger) {
         let notes = Shared::default();
         let logger = Box::new(Notes { notes: Arc::clone(&notes), fails });
-        let interval = Duration::from_secs(60);
+        let interval = Duration::from_mins(1);
         (notes, RunLogger::with_loggers(vec![logger], interval, resume_step))
     }
 
@@ -450,7 +450,7 @@ mod tests {
         let logger = RunLogger::with_loggers(Vec::new(), Duration::from_secs(2), None);
         let sink = logger.sink();
         (0..200_000).for_each(|step| sink.log("loss", 0.5, step));
-        assert_eq!(sink.last_values()["loss"], 0.5);
+        assert_eq!(sink.last_values(), [("loss".to_owned(), 0.5)].into());
         assert_eq!(logger.finish(RunOutcome::Complete), LogReport::default());
     }
 }

@@ -40,6 +40,8 @@ mod file;
 mod hand_over;
 #[cfg(feature = "loggers")]
 mod hparams;
+#[cfg(feature = "loggers")]
+mod layout;
 mod logger;
 #[cfg(feature = "loggers")]
 mod record_log;
@@ -51,6 +53,9 @@ mod sink;
 mod swanlab;
 #[cfg(feature = "loggers")]
 mod tensorboard;
+#[cfg(feature = "loggers")]
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "loggers")]
 mod wandb;
 #[cfg(feature = "loggers")]

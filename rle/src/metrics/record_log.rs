@@ -10,8 +10,8 @@ use super::checksum::CRC32;
 use super::file::LogFile;
 use super::logger::Fault;
 
-const BLOCK: u64 = 32_768;
-const CHUNK_HEADER: u64 = 7;
+const BLOCK: usize = 32_768;
+const CHUNK_HEADER: usize = 7;
 const FULL: u8 = 1;
 const FIRST: u8 = 2;
 const MIDDLE: u8 = 3;
@@ -40,9 +40,9 @@ pub(super) struct RecordLog {
 
 impl RecordLog {
     /// A new log; a file that exists is an error.
-    pub(super) fn create(path: &Path, header: &Header) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, header: Header) -> io::Result<Self> {
         let mut file = LogFile::create(path)?;
-        file.waiting().extend_from_slice(header);
+        file.waiting().extend_from_slice(&header);
         Ok(Self { file })
     }
 
@@ -53,7 +53,7 @@ impl RecordLog {
     /// looks for.
     pub(super) fn reopen(
         path: &Path,
-        header: &Header,
+        header: Header,
         mut judge: impl FnMut(&[u8]) -> Verdict,
     ) -> io::Result<Self> {
         let mut records = Records::open(path, header)?;
@@ -98,14 +98,12 @@ impl RecordLog {
         let mut rest = record;
         let mut first = true;
         loop {
-            let mut room = BLOCK - self.file.position() % BLOCK;
+            let mut room = room_at(self.file.position());
             if room < CHUNK_HEADER {
-                let zeros = [0; CHUNK_HEADER as usize];
-                self.file.waiting().extend(zeros.iter().take(usize::try_from(room).unwrap_or(0)));
+                self.file.waiting().extend_from_slice(&[0; CHUNK_HEADER][..room]);
                 room = BLOCK;
             }
-            let room = usize::try_from(room - CHUNK_HEADER).unwrap_or(0);
-            let (chunk, after) = rest.split_at(room.min(rest.len()));
+            let (chunk, after) = rest.split_at(rest.len().min(room - CHUNK_HEADER));
             let kind = match (first, after.is_empty()) {
                 (true, true) => FULL,
                 (true, false) => FIRST,
@@ -145,11 +143,11 @@ pub(super) struct Records {
 impl Records {
     /// # Errors
     /// When the file cannot be read or has another header.
-    pub(super) fn open(path: &Path, header: &Header) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, header: Header) -> io::Result<Self> {
         let mut reader = BufReader::new(File::open(path)?);
         let mut found = Header::default();
         reader.read_exact(&mut found)?;
-        if found != *header {
+        if found != header {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is of another format"));
         }
         Ok(Self { reader, offset: header.len() as u64, record: Vec::new() })
@@ -170,15 +168,11 @@ impl Records {
     }
 
     fn read_chunk(&mut self) -> io::Result<Option<u8>> {
-        let room = BLOCK - self.offset % BLOCK;
-        if room < CHUNK_HEADER {
-            let mut padding = [0; CHUNK_HEADER as usize];
-            let padding = &mut padding[..usize::try_from(room).unwrap_or(0)];
-            if !self.fill(padding)? {
-                return Ok(None);
-            }
+        let room = room_at(self.offset);
+        if room < CHUNK_HEADER && !self.fill(&mut [0; CHUNK_HEADER][..room])? {
+            return Ok(None);
         }
-        let mut header = [0; CHUNK_HEADER as usize];
+        let mut header = [0; CHUNK_HEADER];
         if !self.fill(&mut header)? {
             return Ok(None);
         }
@@ -204,16 +198,20 @@ impl Records {
     }
 }
 
+/// What is left of the block at an offset.
+#[expect(clippy::cast_possible_truncation, reason = "below a block's length")]
+fn room_at(offset: u64) -> usize {
+    BLOCK - (offset % BLOCK as u64) as usize
+}
+
 /// A free name beside `path` for what it held: no reader looks for files that end so.
 pub(super) fn aside_name(path: &Path) -> PathBuf {
-    (1..)
-        .map(|count| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".superseded-{count}"));
-            PathBuf::from(name)
-        })
-        .find(|name| !name.exists())
-        .expect("some number is free")
+    let named = |count: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".superseded-{count}"));
+        PathBuf::from(name)
+    };
+    (1..u32::MAX).map(named).find(|name| !name.exists()).unwrap_or_else(|| named(0))
 }
 
 #[cfg(test)]
@@ -225,7 +223,7 @@ mod tests {
     const HEADER: Header = *b":TST\x01\x02\x03";
 
     fn read(path: &Path) -> Vec<Vec<u8>> {
-        let mut records = Records::open(path, &HEADER).unwrap();
+        let mut records = Records::open(path, HEADER).unwrap();
         let mut all = Vec::new();
         while let Some(record) = records.next_record().unwrap() {
             all.push(record.to_vec());
@@ -234,10 +232,12 @@ mod tests {
     }
 
     fn write(path: &Path, lengths: &[usize]) -> Vec<Vec<u8>> {
-        let mut log = RecordLog::create(path, &HEADER).unwrap();
+        let mut log = RecordLog::create(path, HEADER).unwrap();
         let records: Vec<Vec<u8>> =
             lengths.iter().zip(1_u8..).map(|(length, byte)| vec![byte; *length]).collect();
-        records.iter().for_each(|record| log.append(record, 0));
+        for record in &records {
+            log.append(record, 0);
+        }
         log.close().unwrap();
         records
     }
@@ -280,7 +280,7 @@ mod tests {
         let torn = [fs::read(&path).unwrap(), vec![9; 5]].concat();
         fs::write(&path, &torn).unwrap();
         let aside = aside_name(&path);
-        let mut log = RecordLog::reopen(&path, &HEADER, |record| {
+        let mut log = RecordLog::reopen(&path, HEADER, |record| {
             if record.len() == 20 { Verdict::Supersede } else { Verdict::Keep }
         })
         .unwrap();
@@ -297,7 +297,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, b":OTH\x01\x02\x03rest").unwrap();
-        assert!(RecordLog::reopen(&path, &HEADER, |_| Verdict::Keep).is_err());
+        assert!(RecordLog::reopen(&path, HEADER, |_| Verdict::Keep).is_err());
         assert_eq!(fs::read(&path).unwrap(), b":OTH\x01\x02\x03rest");
     }
 }

@@ -10,7 +10,7 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::run::short_hash;
+use super::layout::short_hash;
 
 /// `20261129_140503`.
 const STAMP_BYTES: usize = 15;

@@ -344,7 +344,7 @@ mod tests {
     fn a_writer_that_stands_still_costs_its_patience_once_and_the_loss_is_counted() {
         let (queue, sink) = queue();
         let start = Instant::now();
-        for step in 0..CAPACITY as i64 + 1_000 {
+        for step in 0..CAPACITY.cast_signed() as i64 + 1_000 {
             sink.log("loss", 0.0, step);
         }
         assert!(start.elapsed() >= PATIENCE);
@@ -361,12 +361,12 @@ mod tests {
     #[test]
     fn a_burst_beyond_the_queue_arrives_in_order_and_what_does_not_is_counted() {
         let (queue, sink) = queue();
-        let burst = 4 * CAPACITY as i64;
+        let burst = 4 * CAPACITY.cast_signed() as i64;
         let writer = thread::spawn(move || {
             let mut taken = Taken::default();
             let mut steps = Vec::new();
             while !taken.closed {
-                queue.take(Duration::from_secs(60), &mut taken);
+                queue.take(Duration::from_mins(1), &mut taken);
                 steps.extend(taken.points.iter().map(|point| point.step));
             }
             (steps, queue.lost())

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::hand_over::HandOver;
+use super::layout::{self, short_hash};
 use super::logger::{Fault, MetricLogger};
 use super::record_log::{Header, RecordLog, Verdict};
-use super::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome, short_hash};
+use super::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
 use super::segment::{self, Segment};
 use super::sink::{Batch, Began, Point};
 use super::wire::{self, Fields};
@@ -68,7 +69,7 @@ struct Key {
 
 impl Swanlab {
     pub(super) fn new(options: &LogOptions, run: &LoggedRun) -> Self {
-        let root = run.directory(&options.log_dir, Backend::Swanlab);
+        let root = layout::directory(run, &options.log_dir, Backend::Swanlab);
         Self {
             run: run.clone(),
             online: options.mode == LogMode::Online,
@@ -92,7 +93,7 @@ impl Swanlab {
     /// The first digits of the ids of a slot: SwanLab's own ids are 21 lower-case letters and
     /// digits at most.
     fn slot_digits(&self) -> String {
-        short_hash("rle log slot", &[&self.run.slot()], 9)
+        short_hash("rle log slot", &[&layout::slot(&self.run)], 9)
     }
 
     fn request_digits(&self) -> String {
@@ -107,7 +108,7 @@ impl Swanlab {
         let config = fs::canonicalize(&files)?.join("config.yaml");
         fs::write(&config, config_yaml(&self.run.config))?;
         self.num = 0;
-        self.log = Some(RecordLog::create(&run_file(&self.directory, &self.id), &HEADER)?);
+        self.log = Some(RecordLog::create(&run_file(&self.directory, &self.id), HEADER)?);
         let (run, id) = (self.run.clone(), self.id.clone());
         self.append(-1, record::START, seconds, 0, |out| start_record(out, &run, &id, seconds));
         self.append(-3, record::SAVE, seconds, 0, |out| {
@@ -133,7 +134,7 @@ impl Swanlab {
 
     fn reopen(&mut self, last: &Segment, kept_through: i64) -> io::Result<()> {
         let (mut columns, mut num, mut started) = (HashSet::new(), 0, false);
-        let log = RecordLog::reopen(&run_file(&last.directory, &last.id), &HEADER, |bytes| {
+        let log = RecordLog::reopen(&run_file(&last.directory, &last.id), HEADER, |bytes| {
             let has = |kind| Fields::bytes_of(bytes, kind);
             if has(record::FINISH).is_some() {
                 return Verdict::Drop;
@@ -298,7 +299,7 @@ fn run_file(directory: &Path, id: &str) -> PathBuf {
 
 fn start_record(out: &mut Vec<u8>, run: &LoggedRun, id: &str, seconds: f64) {
     wire::text(out, 1, &project_name(&run.project));
-    wire::text(out, 4, cut(&format!("{}-{}", run.name, run.slot()), NAME_CHARS));
+    wire::text(out, 4, cut(&format!("{}-{}", run.name, layout::slot(run)), NAME_CHARS));
     for tag in run.tags.iter().filter(|tag| !tag.is_empty()) {
         wire::text(out, 6, cut(tag, NAME_CHARS));
     }

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::checksum::CRC32C;
 use super::file::LogFile;
 use super::hparams::{self, Plain};
+use super::layout;
 use super::logger::{Fault, MetricLogger};
 use super::record_log::aside_name;
 use super::run::{Backend, LogOptions, LoggedRun, RunOutcome};
@@ -53,7 +54,8 @@ pub(super) struct TensorBoard {
 
 impl TensorBoard {
     pub(super) fn new(options: &LogOptions, run: &LoggedRun) -> Self {
-        let directory = run.directory(&options.log_dir, Backend::TensorBoard).join(run.slot());
+        let directory =
+            layout::directory(run, &options.log_dir, Backend::TensorBoard).join(layout::slot(run));
         Self { run: run.clone(), directory, file: None, tags: Vec::new(), summary: Vec::new() }
     }
 

@@ -2,19 +2,22 @@
 //!
 //! Messages: `wandb_internal.proto` of <https://github.com/wandb/wandb>.
 
-use std::collections::BTreeMap;
+mod past;
+
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::hand_over::HandOver;
+use super::layout::{self, short_hash};
 use super::logger::{Fault, MetricLogger};
-use super::record_log::{Header, RecordLog, Records, Verdict};
-use super::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome, short_hash};
+use super::record_log::{Header, RecordLog, Records};
+use super::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
 use super::segment::{self, Segment};
 use super::sink::{Batch, Began, Point};
-use super::wire::{self, Content, Fields};
+use super::wire::{self, Fields};
 use crate::host;
+use past::{Past, PastRow};
 
 const HEADER: Header = *b":W&B\xe1\xbe\x00";
 /// W&B's tool takes only directories that begin so for offline runs.
@@ -88,7 +91,7 @@ struct Row {
 
 impl Wandb {
     pub(super) fn new(options: &LogOptions, run: &LoggedRun) -> Self {
-        let root = run.directory(&options.log_dir, Backend::Wandb);
+        let root = layout::directory(run, &options.log_dir, Backend::Wandb);
         Self {
             run: run.clone(),
             online: options.mode == LogMode::Online,
@@ -113,7 +116,7 @@ impl Wandb {
     /// The id's part that tells slots and requests apart: `ippo_1-3fa9c1`.
     fn id_prefix(&self) -> String {
         let request = short_hash("rle log request", &[&self.run.request], 6);
-        format!("{}-{request}", self.run.slot())
+        format!("{}-{request}", layout::slot(&self.run))
     }
 
     fn start_afresh(&mut self, latest: Option<&str>) -> io::Result<()> {
@@ -123,7 +126,7 @@ impl Wandb {
 
     fn start_segment(&mut self, id: &str, latest: Option<&str>, goes_on: bool) -> io::Result<()> {
         self.directory = segment::create(&self.root, DIRECTORY_PREFIX, id, self.began, latest)?;
-        let log = RecordLog::create(&run_file(&self.directory, id), &HEADER)?;
+        let log = RecordLog::create(&run_file(&self.directory, id), HEADER)?;
         self.log = Some(log);
         self.append(record::HEADER, 0, |out| {
             wire::message(out, 1, |out| {
@@ -158,7 +161,7 @@ impl Wandb {
 
     /// Learns from a segment that has been sent what can only be gone on from.
     fn look_back(&mut self, sent: &Segment) -> io::Result<()> {
-        let mut records = Records::open(&run_file(&sent.directory, &sent.id), &HEADER)?;
+        let mut records = Records::open(&run_file(&sent.directory, &sent.id), HEADER)?;
         while let Some(bytes) = records.next_record()? {
             if let Some(row) = Fields::bytes_of(bytes, record::HISTORY).and_then(PastRow::read) {
                 self.floor = self.floor.max(Some(row.step));
@@ -170,11 +173,9 @@ impl Wandb {
 
     fn reopen(&mut self, last: &Segment, kept_through: i64) -> io::Result<()> {
         self.directory.clone_from(&last.directory);
-        let mut past =
-            Past { num: 0, floor: self.floor, runtime: self.runtime_before, last: BTreeMap::new() };
+        let mut past = Past::new(self.floor, self.runtime_before);
         let path = run_file(&last.directory, &last.id);
-        self.log =
-            Some(RecordLog::reopen(&path, &HEADER, |bytes| past.judge(bytes, kept_through))?);
+        self.log = Some(RecordLog::reopen(&path, HEADER, |bytes| past.judge(bytes, kept_through))?);
         if past.num < 2 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -218,7 +219,7 @@ impl Wandb {
                 tracing::warn!(
                     "{}: step {} comes after a later one; W&B takes rising steps only, so that \
                      its curves miss such points",
-                    self.run.slot(),
+                    layout::slot(&self.run),
                     point.step
                 );
             }
@@ -332,7 +333,7 @@ impl MetricLogger for Wandb {
         if let Some(kept_through) = kept_through {
             return self.go_on(kept_through);
         }
-        let slot = self.run.slot() + "-";
+        let slot = layout::slot(&self.run) + "-";
         let earlier = segment::segments(&self.root, DIRECTORY_PREFIX, &slot)?;
         earlier.iter().filter(|segment| !is_sent(segment)).try_for_each(segment::set_aside)?;
         self.start_afresh(earlier.last().map(|segment| segment.stamp.as_str()))
@@ -409,7 +410,7 @@ fn run_record(out: &mut Vec<u8>, run: &LoggedRun, id: &str, began: f64, goes_on:
         }
     });
     wire::text(out, 6, cut(&run.group, NAME_CHARS));
-    wire::text(out, 8, cut(&format!("{}-{}", run.name, run.slot()), NAME_CHARS));
+    wire::text(out, 8, cut(&format!("{}-{}", run.name, layout::slot(run)), NAME_CHARS));
     for tag in run.tags.iter().filter(|tag| !tag.is_empty()) {
         wire::text(out, 10, cut(tag, TAG_CHARS));
     }
@@ -457,67 +458,4 @@ fn json_item(out: &mut Vec<u8>, value: f64) {
         };
         written.expect("a vector takes everything");
     });
-}
-
-/// What the kept part of an earlier file says.
-struct Past {
-    num: i64,
-    floor: Option<i64>,
-    runtime: f64,
-    /// The last value of each key, as JSON.
-    last: BTreeMap<String, String>,
-}
-
-impl Past {
-    fn judge(&mut self, bytes: &[u8], kept_through: i64) -> Verdict {
-        let verdict = self.judge_kind(bytes, kept_through);
-        if verdict == Verdict::Keep {
-            self.num = Fields::number_of(bytes, record::NUM).map_or(self.num, u64::cast_signed);
-        }
-        verdict
-    }
-
-    fn judge_kind(&mut self, bytes: &[u8], kept_through: i64) -> Verdict {
-        if let Some(history) = Fields::bytes_of(bytes, record::HISTORY) {
-            let Some(row) = PastRow::read(history) else { return Verdict::Drop };
-            if row.step > kept_through {
-                return Verdict::Supersede;
-            }
-            self.floor = self.floor.max(Some(row.step));
-            self.runtime = self.runtime.max(row.runtime);
-            self.last.extend(row.items);
-            return Verdict::Keep;
-        }
-        let of_the_end = [record::SUMMARY, record::EXIT];
-        if of_the_end.iter().any(|kind| Fields::bytes_of(bytes, *kind).is_some()) {
-            Verdict::Drop
-        } else {
-            Verdict::Keep
-        }
-    }
-}
-
-/// A row of an earlier file.
-struct PastRow {
-    step: i64,
-    runtime: f64,
-    items: Vec<(String, String)>,
-}
-
-impl PastRow {
-    fn read(history: &[u8]) -> Option<Self> {
-        let (mut step, mut runtime, mut items) = (None, 0.0, Vec::new());
-        for (field, content) in Fields(history) {
-            let (1, Content::Bytes(bytes)) = (field, content) else { continue };
-            let key = Fields::text_of(bytes, item::NESTED_KEY)?;
-            let json = Fields::text_of(bytes, item::JSON)?;
-            match key {
-                "_step" => step = json.parse().ok(),
-                "_runtime" => runtime = json.parse().unwrap_or(0.0),
-                _ => {}
-            }
-            items.push((key.to_owned(), json.to_owned()));
-        }
-        Some(Self { step: step?, runtime, items })
-    }
 }
