@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use tracing::Subscriber;
@@ -11,6 +12,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
@@ -30,12 +32,30 @@ const DEBUG_FILTER: &str = "info,rle::profile=debug";
 /// program has a subscriber of its own already, that one stays.
 pub(crate) fn init_logging() {
     let (filter, problem) = Filter::find(variable);
+    let is_chosen = filter != Filter::default_of(variable);
     let colour = wants_colour(variable, on_terminal());
-    let installed = subscriber(&filter, colour, || LogWriter).try_init().is_ok();
-    if let (true, Some(problem)) = (installed, problem) {
+    let (subscriber, change) = subscriber(&filter, colour, || LogWriter);
+    if subscriber.try_init().is_err() {
+        return;
+    }
+    if !is_chosen {
+        // Set once: the subscriber is the process's.
+        let _ = CHANGE.set(Box::new(change));
+    }
+    if let Some(problem) = problem {
         tracing::warn!("{problem}");
     }
 }
+
+/// Sends events from that level on to stderr, unless the environment has a filter.
+pub(crate) fn set_level(level: Option<&str>) {
+    if let (Some(level), Some(change)) = (level, CHANGE.get()) {
+        change(&Filter::default_of(variable).from_level(level));
+    }
+}
+
+/// Puts another filter in the place of the one that the environment has not chosen.
+static CHANGE: OnceLock<Box<dyn Fn(&Filter) + Send + Sync>> = OnceLock::new();
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,12 +64,11 @@ struct Filter(String);
 impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
-        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
-        let default = if debugs { DEBUG_FILTER } else { DEFAULT_FILTER };
+        let Self(default) = Self::default_of(&variable);
         let found = ["RLE_LOG", "RUST_LOG"]
             .into_iter()
             .find_map(|name| variable(name).map(|value| (name, value)));
-        let Some((name, value)) = found else { return (Self(default.to_owned()), None) };
+        let Some((name, value)) = found else { return (Self(default), None) };
         match EnvFilter::builder().parse(&value) {
             Ok(_) => (Self(value), None),
             Err(error) => {
@@ -58,9 +77,20 @@ impl Filter {
                     "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
                      `target=level,..`; `{default}` is used"
                 );
-                (Self(default.to_owned()), Some(problem))
+                (Self(default), Some(problem))
             }
         }
+    }
+
+    fn default_of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
+        Self(if debugs { DEBUG_FILTER } else { DEFAULT_FILTER }.to_owned())
+    }
+
+    /// The default filter with another level in place of its own.
+    fn from_level(&self, level: &str) -> Self {
+        let targets = self.0.strip_prefix(DEFAULT_FILTER).unwrap_or_default();
+        Self(format!("{level}{targets}"))
     }
 
     fn build(&self) -> EnvFilter {
@@ -68,21 +98,33 @@ impl Filter {
     }
 }
 
-fn subscriber<W>(filter: &Filter, colour: bool, stderr: W) -> impl Subscriber + Send + Sync
+/// The subscriber, and what changes its filter.
+fn subscriber<W>(
+    filter: &Filter,
+    colour: bool,
+    stderr: W,
+) -> (impl Subscriber + Send + Sync, impl Fn(&Filter) + Send + Sync + 'static)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    let (console_filter, console_handle) = reload::Layer::new(filter.build());
+    let (slot_filter, slot_handle) = reload::Layer::new(filter.build());
     let console = layer()
         .with_ansi(colour)
         .with_timer(ShortTime)
         .with_writer(stderr)
-        .with_filter(filter.build());
+        .with_filter(console_filter);
     let slot = layer()
         .with_ansi(false)
         .with_timer(FullTime)
         .with_writer(SlotWriter::current)
-        .with_filter(LevelFilter::INFO.or(filter.build()));
-    Registry::default().with(console).with(slot)
+        .with_filter(LevelFilter::INFO.or(slot_filter));
+    let change = move |filter: &Filter| {
+        // It fails where the subscriber is gone only.
+        let _ = console_handle.reload(filter.build());
+        let _ = slot_handle.reload(filter.build());
+    };
+    (Registry::default().with(console).with(slot), change)
 }
 
 type Compact<S> = tracing_subscriber::fmt::Layer<
@@ -208,7 +250,7 @@ mod tests {
         let path = directory.path().join("ippo_0.log");
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&Filter("warn".to_owned()), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&Filter("warn".to_owned()), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
             set_slot_log(Some(&SlotLog::open(&path)));
@@ -237,11 +279,32 @@ mod tests {
     }
 
     #[test]
+    fn the_level_can_be_changed_and_the_slot_log_keeps_its_own() {
+        let _turn = TURN.lock().unwrap();
+        let captured = Captured::default();
+        let stderr = captured.clone();
+        let default = Filter("info,rle::profile=debug".to_owned());
+        let (subscriber, change) = subscriber(&default, false, move || stderr.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug!("before");
+            change(&default.from_level("debug"));
+            tracing::debug!("in between");
+            change(&default.from_level("error"));
+            tracing::warn!("after");
+            tracing::debug!(target: "rle::profile", "summary");
+        });
+        let text = captured.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].ends_with("DEBUG in between") && lines[1].ends_with("summary"), "{text}");
+    }
+
+    #[test]
     fn a_console_line_begins_with_the_time_of_day() {
         let _turn = TURN.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&Filter("info".to_owned()), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&Filter("info".to_owned()), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || tracing::info!("hello"));
         let text = captured.text();
         assert!(text.ends_with("  INFO hello\n"), "{text:?}");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
 use crate::digest::{self, FieldHasher};
 
@@ -9,13 +10,20 @@ use crate::digest::{self, FieldHasher};
 const DIRECTORY_BYTES: usize = 120;
 
 /// `ippo_1`.
+#[cfg(feature = "loggers")]
 pub(super) fn slot(run: &LoggedRun) -> String {
     format!("{}_{}", run.slug, run.run_idx)
 }
 
+/// The directory of an experiment.
+pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
+    log_dir.join(directory_name(project)).join(directory_name(name))
+}
+
+#[cfg(feature = "loggers")]
 /// The directory of a backend, which all runs of an experiment share.
 pub(super) fn directory(run: &LoggedRun, log_dir: &Path, backend: Backend) -> PathBuf {
-    log_dir.join(directory_name(&run.project)).join(directory_name(&run.name)).join(backend.name())
+    experiment(log_dir, &run.project, &run.name).join(backend.name())
 }
 
 /// A directory name for a free text, which it is where it can be.

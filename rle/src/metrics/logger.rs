@@ -266,11 +266,13 @@ impl Loggers {
         while !taken.closed {
             queue.take(interval, &mut taken);
             if taken.points.is_empty() {
+                queue.wrote(taken.pushed);
                 continue;
             }
             self.start(taken.points.first().map(|point| point.step));
             let batch = Batch { names: &taken.names, points: &taken.points, began: self.began };
             self.fed.iter_mut().for_each(|fed| fed.write(&batch));
+            queue.wrote(taken.pushed);
         }
         self.start(None);
         let outcome = outcomes.recv().ok();
