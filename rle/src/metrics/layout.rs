@@ -1,6 +1,8 @@
 //! Where the files of a run lie: `<log_dir>/<project>/<name>/<backend>`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
@@ -24,6 +26,21 @@ pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
 /// The directory of a backend, which all runs of an experiment share.
 pub(super) fn directory(run: &LoggedRun, log_dir: &Path, backend: Backend) -> PathBuf {
     experiment(log_dir, &run.project, &run.name).join(backend.name())
+}
+
+/// The project as a backend takes it; that it is another one is said once in a process, not once
+/// a run.
+pub(super) fn accepted_project(backend: &str, project: &str, accepted: String) -> String {
+    static SAID: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+    if accepted != project {
+        let key = (backend.to_owned(), project.to_owned());
+        if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+            tracing::warn!(
+                "{backend} takes no project called `{project}`; it is `{accepted}` there"
+            );
+        }
+    }
+    accepted
 }
 
 /// A directory name for a free text, which it is where it can be.

@@ -195,9 +195,12 @@ impl Writer {
         let (sender, report) = mpsc::channel();
         let queue_of_writer = Arc::clone(queue);
         let loggers = Loggers::new(loggers, queue.began, resume_step);
+        // Warnings go where those of the calling thread go.
+        let dispatch = tracing::dispatcher::get_default(Clone::clone);
         let work = move || {
+            let run = || loggers.run(&queue_of_writer, flush_interval, &outcomes);
             // The receiver may have stopped waiting.
-            let _ = sender.send(loggers.run(&queue_of_writer, flush_interval, &outcomes));
+            let _ = sender.send(tracing::dispatcher::with_default(&dispatch, run));
         };
         match thread::Builder::new().name("rle-metrics".to_owned()).spawn(work) {
             Ok(_) => Some(Self { names, outcome, report }),

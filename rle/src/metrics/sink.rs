@@ -14,7 +14,7 @@ pub(super) const CAPACITY: usize = 1 << 16;
 /// A queue this full is taken before the flush interval has passed.
 const WAKE_AT: usize = CAPACITY / 2;
 /// How long a training thread waits for room, once for each time that the writer falls behind.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// More names than any chart shows; a step number within a name would make millions.
 const NAMES: usize = 100_000;
 /// The longest name, in bytes.
@@ -82,8 +82,8 @@ impl Began {
 /// What training threads log to; clones log to the same run.
 ///
 /// Logging never fails and never waits for a disk for long: where the writer cannot keep up, a
-/// point that finds the queue full waits up to a tenth of a second, and if that does not help,
-/// points are dropped and counted until the writer has taken the queue again.
+/// point that finds the queue full waits up to a second, and if that does not help, points are
+/// dropped and counted until the writer has taken the queue again.
 #[derive(Clone, Debug)]
 pub struct MetricSink {
     queue: Arc<Queue>,

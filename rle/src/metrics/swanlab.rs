@@ -324,10 +324,7 @@ fn project_name(project: &str) -> String {
     let cleaned: String = project.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     let name = cut(&cleaned, PROJECT_CHARS);
     let name = if name.is_empty() { "_" } else { name };
-    if name != project {
-        tracing::warn!("SwanLab takes no project called `{project}`; it is `{name}` there");
-    }
-    name.to_owned()
+    layout::accepted_project("SwanLab", project, name.to_owned())
 }
 
 /// The key for a name: 1 to 512 characters, none of them a control character, and neither `.`

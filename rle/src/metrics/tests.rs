@@ -1,9 +1,15 @@
 //! All backends where the disk refuses.
 
+use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 use crate::Slug;
@@ -31,6 +37,44 @@ fn options(log_dir: &Path) -> LogOptions {
     options
 }
 
+/// Collects the warnings of `body`, on whatever thread of the loggers.
+fn warnings(body: impl FnOnce()) -> Vec<String> {
+    let warnings = Warnings::default();
+    tracing::subscriber::with_default(warnings.clone(), body);
+    let texts = warnings.0.lock().unwrap();
+    texts.clone()
+}
+
+#[derive(Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        struct Text(String);
+        impl Visit for Text {
+            fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
+                self.0 = format!("{value:?}");
+            }
+        }
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        self.0.lock().unwrap().push(text.0);
+    }
+}
+
 fn log(logger: &RunLogger, steps: std::ops::Range<i64>) {
     let sink = logger.sink();
     steps.for_each(|step| sink.log("train/loss", 0.5, step));
@@ -39,10 +83,13 @@ fn log(logger: &RunLogger, steps: std::ops::Range<i64>) {
 #[test]
 fn a_full_disk_costs_points_that_are_counted_and_never_the_run() {
     let Some(disk) = SmallDisk::mount() else { return };
-    let logger = RunLogger::start(&options(disk.path()), &run());
-    log(&logger, 0..50_000);
-    let report = logger.finish(RunOutcome::Complete);
-    assert_eq!(report.backends.len(), 3);
+    let mut report = LogReport::default();
+    let warnings = warnings(|| {
+        let logger = RunLogger::start(&options(disk.path()), &run());
+        log(&logger, 0..50_000);
+        report = logger.finish(RunOutcome::Complete);
+    });
+    assert_eq!((warnings.len(), report.backends.len()), (3, 3), "{warnings:?}");
     for backend in &report.backends {
         let problem = backend.problem.as_deref().unwrap();
         assert!(problem.contains("No space left"), "{problem}");
@@ -84,14 +131,49 @@ fn a_directory_that_cannot_be_made_is_one_problem_of_each_backend() {
     let dir = tempfile::tempdir().unwrap();
     let log_dir = dir.path().join("logs");
     fs::write(&log_dir, "a file").unwrap();
-    let logger = RunLogger::start(&options(&log_dir), &run());
-    log(&logger, 0..10);
-    let report = logger.finish(RunOutcome::Complete);
-    assert_eq!(report.lost(), 10);
+    let mut report = LogReport::default();
+    let warnings = warnings(|| {
+        let logger = RunLogger::start(&options(&log_dir), &run());
+        log(&logger, 0..10);
+        report = logger.finish(RunOutcome::Complete);
+    });
+    assert_eq!((warnings.len(), report.lost()), (3, 10), "{warnings:?}");
     for backend in &report.backends {
         assert_eq!((backend.lost, &backend.hand_over), (10, &None));
         assert!(backend.problem.is_some());
     }
+}
+
+#[test]
+fn a_project_that_a_service_refuses_is_another_one_there_and_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = warnings(|| {
+        for run_idx in 0..3 {
+            let run = LoggedRun { project: "50% of/it".to_owned(), run_idx, ..run() };
+            let logger = RunLogger::start(&options(dir.path()), &run);
+            let _ = logger.finish(RunOutcome::Complete);
+        }
+    });
+    assert_eq!(
+        texts,
+        [
+            "W&B takes no project called `50% of/it`; it is `50_ of_it` there",
+            "SwanLab takes no project called `50% of/it`; it is `50__of_it` there"
+        ]
+    );
+}
+
+#[test]
+fn names_that_cannot_be_logged_are_said_once_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut report = LogReport::default();
+    let texts = warnings(|| {
+        let logger = RunLogger::start(&options(dir.path()), &run());
+        (0..5).for_each(|step| logger.sink().log("", 0.5, step));
+        report = logger.finish(RunOutcome::Complete);
+    });
+    assert_eq!(texts, ["a metric is not logged: its name `` is empty"]);
+    assert_eq!((report.refused, report.lost()), (5, 5));
 }
 
 #[test]

@@ -433,10 +433,7 @@ fn project_name(project: &str) -> String {
     let cleaned: String = project.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     let name = cut(&cleaned, NAME_CHARS);
     let name = if name.is_empty() { "uncategorized" } else { name };
-    if name != project {
-        tracing::warn!("W&B takes no project called `{project}`; it is `{name}` there");
-    }
-    name.to_owned()
+    layout::accepted_project("W&B", project, name.to_owned())
 }
 
 fn cut(text: &str, chars: usize) -> &str {
