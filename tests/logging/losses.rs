@@ -12,9 +12,12 @@ use super::support::{Ended, Logs, entries};
 /// A complete run with one warning, whose record tells of so many points.
 fn lossy(logs: &Logs, ended: &Ended, points: u64, problem: &str) {
     assert_eq!(ended.status, 0, "{ended:?}");
-    assert_eq!(ended.lines("WARN").len(), 1, "{ended:?}");
+    assert_eq!(ended.lines("WARN metrics").len(), 1, "{ended:?}");
     let record = logs.record("climber_0");
-    assert_eq!((&record["status"], &record["metrics"]["height"]), (&"complete".into(), &9.into()));
+    assert_eq!(
+        (&record["status"], &record["metrics"]["height"]),
+        (&"complete".into(), &9.0.into())
+    );
     let loss = &record["attempts"][0]["log_loss"];
     assert_eq!(loss["points"], points, "{loss}");
     let said = loss["problems"]["tensorboard"].as_str().unwrap();
@@ -30,7 +33,7 @@ fn a_file_in_place_of_the_log_directory_is_one_warning() {
     fs::write(logs.root().join("work/logs"), "a file").unwrap();
     let ended = logs.run(&["--log-dir", "logs"]);
     lossy(&logs, &ended, POINTS, "Not a directory");
-    assert!(ended.lines("WARN")[0].contains("work/logs"), "{ended:?}");
+    assert!(ended.lines("WARN metrics")[0].contains("work/logs"), "{ended:?}");
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn a_full_disk_is_one_warning_and_the_lost_points_are_counted() {
     fill(&directory);
     let ended = logs.run(&["--log-dir", "logs"]);
     lossy(&logs, &ended, POINTS, "No space left");
-    assert_eq!(logs.record("climber_0")["summary"]["height"], 9);
+    assert_eq!(logs.record("climber_0")["summary"]["height"], 9.0);
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn a_backend_that_works_goes_on_beside_one_that_does_not() {
     fs::create_dir_all(logs.out("_logs/alps/out")).unwrap();
     fs::write(logs.out("_logs/alps/out/wandb"), "a file").unwrap();
     let ended = logs.run(&["--log-backend", "tensorboard,wandb"]);
-    assert_eq!((ended.status, ended.lines("WARN").len()), (0, 1), "{ended:?}");
+    assert_eq!((ended.status, ended.lines("WARN metrics").len()), (0, 1), "{ended:?}");
     let loss: &Value = &logs.record("climber_0")["attempts"][0]["log_loss"];
     let problems: Vec<&String> = loss["problems"].as_object().unwrap().keys().collect();
     assert_eq!((loss["points"].as_u64(), problems), (Some(POINTS), vec![&"wandb".to_owned()]));

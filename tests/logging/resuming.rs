@@ -29,7 +29,7 @@ fn a_killed_run_goes_on_without_doubled_or_missing_steps() {
         }
         // What was logged before the checkpoint alone is a metric all the same.
         let record = logs.record("climber_0");
-        assert_eq!(record["metrics"]["warm_up"], 1);
+        assert_eq!(record["metrics"]["warm_up"], 1.0);
         assert_eq!(record["attempts"][1]["resumed_from"], (last_kept + 1) / 4);
     }
 }

@@ -49,7 +49,7 @@ fn none_logs_nothing_and_leaves_the_record_as_it_is() {
     assert_eq!(logs.run(&["--log-backend", "none"]).status, 0);
     assert_eq!(entries(&logs.out("_logs")), ["climber_0.log"]);
     let record = logs.record("climber_0");
-    assert_eq!(record["metrics"]["height"], 9);
+    assert_eq!(record["metrics"]["height"], 9.0);
     assert_eq!(record.get("log_dir"), None);
 }
 
@@ -145,7 +145,7 @@ fn workers_log_as_their_parent_would() {
     for slot in ["climber_0", "climber_1", "climber_2"] {
         let found = curves(&root.join("tensorboard").join(slot));
         assert_eq!(steps(&found, "height"), (0..10).collect::<Vec<_>>(), "{slot}");
-        assert_eq!(logs.record(slot)["metrics"]["height"], 9);
+        assert_eq!(logs.record(slot)["metrics"]["height"], 9.0);
     }
     assert_eq!(entries(&root.join("swanlab")).len(), 3);
 }

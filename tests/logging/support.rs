@@ -54,7 +54,6 @@ impl Logs {
             .current_dir(self.dir.path().join("work"))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("RLE_PROGRESS_SECONDS", "0")
             .stdin(Stdio::null());
         command
     }

@@ -20,8 +20,8 @@ fn what_a_run_logs_is_in_its_curves_and_its_last_values_in_the_record() {
     assert_eq!(steps(&curves, "time_profile/climb"), all);
     assert!(!curves.contains_key("before/any/run"));
     let record = logs.record("climber_1");
-    assert_eq!(record["metrics"], json!({"height": 9, "from/below": 0, "warm_up": 1}));
-    assert_eq!(record["summary"]["height"], 9);
+    assert_eq!(record["metrics"], json!({"height": 9.0, "from/below": 0.0, "warm_up": 1.0}));
+    assert_eq!(record["summary"]["height"], 9.0);
     assert_eq!(record["log_dir"], "_logs/alps/out");
     assert_eq!(record["attempts"][0].get("log_loss"), None);
     for name in ["config.save_every", "env_name", "run_idx", "Climber"] {
@@ -35,7 +35,7 @@ fn a_metric_that_the_algorithm_returns_stands_in_the_record() {
     assert_eq!(logs.run(&["--set", "algorithm_configs.climber.act=own"]).status, 0);
     let metrics = &logs.record("climber_0")["metrics"];
     assert_eq!((&metrics["height"], &metrics["other"]), (&json!("my own"), &json!(1)));
-    assert_eq!(metrics["warm_up"], 1);
+    assert_eq!(metrics["warm_up"], 1.0);
 }
 
 #[test]
@@ -55,12 +55,21 @@ fn odd_names_steps_and_values_are_kept_or_counted() {
     let record = logs.record("climber_0");
     assert_eq!(record["metrics"]["nan"], "NaN");
     assert_eq!(record["metrics"]["infinity"], "-Infinity");
-    assert_eq!(record["metrics"]["back"], 3);
+    assert_eq!(record["metrics"]["back"], 3.0);
     assert_eq!(record["metrics"]["kind"], 0.25);
     let names: Vec<&String> = record["metrics"].as_object().unwrap().keys().collect();
     assert!(!names.iter().any(|name| name.starts_with("time_profile") || name.is_empty()));
     // The empty name, which no backend has.
     assert_eq!(record["attempts"][0]["log_loss"]["points"], 1);
+}
+
+#[test]
+fn a_run_that_logs_nothing_leaves_no_files() {
+    let logs = Logs::new();
+    assert_eq!(logs.run(&["--set", "algorithm_configs.climber.act=nothing"]).status, 0);
+    assert_eq!(entries(&logs.out("_logs")), ["climber_0.log"]);
+    let record = logs.record("climber_0");
+    assert_eq!((record.get("log_dir"), &record["metrics"]), (None, &json!({})));
 }
 
 #[test]
@@ -71,5 +80,5 @@ fn ten_thousand_tags_arrive() {
     assert_eq!(found.keys().filter(|tag| tag.starts_with("tag/")).count(), 10_000);
     assert_eq!(found["tag/9999"], [(1_000, 9_999.0)]);
     let metrics: Value = logs.record("climber_0")["metrics"].clone();
-    assert_eq!(metrics["tag/4321"], 4_321);
+    assert_eq!(metrics["tag/4321"], 4_321.0);
 }

@@ -31,6 +31,9 @@ impl Default for Climb {
 /// Logs its height at every step.
 #[rle::algorithm(name = "Climber", flag = "run_climber")]
 fn climber(ctx: &RunContext, config: Climb) -> rle::Result<RunResult> {
+    if config.act == "nothing" {
+        return Ok(RunResult::new());
+    }
     let checkpoint = ctx.checkpoint();
     let first = match checkpoint.latest() {
         Some(latest) => latest.metadata_as()?,

@@ -21,6 +21,9 @@ use super::slot_log::{self, SlotLog};
 use super::stderr::{self, LogWriter};
 use super::text::escape_controls;
 
+/// Variables that hold a filter, the first before the second.
+const FILTERS: [&str; 2] = ["RLE_LOG", "RUST_LOG"];
+
 /// The filter without one in the environment.
 const DEFAULT_FILTER: &str = "info";
 
@@ -32,7 +35,7 @@ const DEBUG_FILTER: &str = "info,rle::profile=debug";
 /// program has a subscriber of its own already, that one stays.
 pub(crate) fn init_logging() {
     let (filter, problem) = Filter::find(variable);
-    let is_chosen = filter != Filter::default_of(variable);
+    let is_chosen = problem.is_none() && FILTERS.iter().any(|name| variable(name).is_some());
     let colour = wants_colour(variable, on_terminal());
     let (subscriber, change) = subscriber(&filter, colour, || LogWriter);
     if subscriber.try_init().is_err() {
@@ -65,9 +68,7 @@ impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
         let Self(default) = Self::default_of(&variable);
-        let found = ["RLE_LOG", "RUST_LOG"]
-            .into_iter()
-            .find_map(|name| variable(name).map(|value| (name, value)));
+        let found = FILTERS.iter().find_map(|name| variable(name).map(|value| (name, value)));
         let Some((name, value)) = found else { return (Self(default), None) };
         match EnvFilter::builder().parse(&value) {
             Ok(_) => (Self(value), None),

@@ -203,7 +203,7 @@ impl LogPlan {
             request: slot.identity.hash().to_owned(),
             resume_step: standing.as_ref().and_then(|standing| standing.highest_step),
         };
-        let logger = RunLogger::start(&self.options, &logged);
+        let logger = RunLogger::start_when_logging(&self.options, &logged);
         let sink = logger.sink();
         if let Some(standing) = standing {
             sink.go_on_from(standing);
@@ -256,6 +256,9 @@ impl RunLog {
     /// Ends the files as the run ended, and notes in its record what they miss.
     pub(super) fn end(self, outcome: RunOutcome, head: &mut RecordHead, sending: &Sending) {
         let goes_on = outcome == RunOutcome::Interrupted;
+        if self.sink.standing().highest_step.is_none() {
+            head.log_dir = None;
+        }
         let report = self.logger.finish(outcome);
         if let Some(attempt) = head.attempts.last_mut() {
             attempt.log_loss = loss(&report);
