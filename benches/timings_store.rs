@@ -1,5 +1,5 @@
 //! Durable updates of one timing file by many processes, beside Python's `filelock` with `json`
-//! and beside SQLite in WAL mode; and what one update of a long file costs.
+//! and beside `SQLite` in WAL mode; and what one update of a long file costs.
 //!
 //! `RLE_PYTHON=venv/bin/python cargo bench -p rle-benches --bench timings_store`
 //!
@@ -47,6 +47,8 @@ fn main() {
 
 /// One of our writers.
 fn write(dir: &str, writer: u32, count: u32) {
+    // Collected once per process, as a peer's modules are loaded once.
+    rle::hardware::current();
     println!("ready");
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     for step in 0..count {
@@ -150,7 +152,7 @@ fn growth() {
     let disk = tempfile::tempdir().expect("a temporary directory can be made");
     let memory = tempfile::tempdir_in("/dev/shm").ok();
     for length in LENGTHS {
-        let mut line = format!("{length} entries");
+        let mut parts = vec![format!("{length} entries")];
         for (name, dir) in [("disk", Some(&disk)), ("memory", memory.as_ref())] {
             let Some(dir) = dir else { continue };
             let dir = dir.path().join(length.to_string());
@@ -158,12 +160,12 @@ fn growth() {
             let size = fs::metadata(dir.join("timings.json")).map_or(0, |file| file.len());
             let mut times: Vec<f64> = (0..REPEATS).map(|_| update(&dir, length)).collect();
             times.sort_by(f64::total_cmp);
-            line += &format!(", {name} {:.2} ms", times[REPEATS / 2] * 1e3);
+            parts.push(format!("{name} {:.2} ms", times[REPEATS / 2] * 1e3));
             if name == "memory" {
-                line += &format!(", {} KiB", size / 1024);
+                parts.push(format!("{} KiB", size / 1024));
             }
         }
-        println!("one update of {line}");
+        println!("one update of {}", parts.join(", "));
     }
     let _ = std::io::stdout().flush();
 }

@@ -2,7 +2,8 @@
 //!
 //! Each page is one session that begins in an empty directory. Times, hashes and measured numbers
 //! are made alike first; a line `..` stands for any lines; `^C` after a command interrupts it.
-//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs.
+//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs; `RLE_DOCS_PAGE=looking` runs
+//! only the pages whose path holds that.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -50,12 +51,15 @@ enum Step {
 #[test]
 fn what_the_documentation_shows_is_what_the_examples_print() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
-    let programs = build_examples(&root);
+    let programs = [build_examples(&root), build_timing_only(&root)];
     let mut pages = vec![root.join("README.md")];
     for folder in ["docs", "docs/formats"] {
         let entries = fs::read_dir(root.join(folder)).expect("the folder of the pages");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         pages.extend(paths.filter(|path| path.extension().is_some_and(|kind| kind == "md")));
+    }
+    if let Ok(part) = std::env::var("RLE_DOCS_PAGE") {
+        pages.retain(|page| page.to_string_lossy().contains(&part));
     }
     pages.sort();
     let faults: Vec<String> = thread::scope(|scope| {
@@ -72,13 +76,25 @@ fn build_examples(root: &Path) -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_lab")).parent().expect("a profile's directory");
     let target = own.parent().expect("a target directory");
     let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--quiet", "-p", "rle-examples", "--target-dir"]).arg(target);
-    assert!(command.current_dir(root).status().expect("cargo can be started").success());
+    command.args(["build", "--quiet", "-p", "rle-examples", "-p", "rle", "--target-dir"]);
+    assert!(
+        command.arg(target).current_dir(root).status().expect("cargo can be started").success()
+    );
+    target.join("debug")
+}
+
+/// The example that is no part of the workspace, since its `rle` has no features.
+fn build_timing_only(root: &Path) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timing_only");
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--locked", "--target-dir"]).arg(&target);
+    command.current_dir(root.join("examples/timing_only"));
+    assert!(command.status().expect("cargo can be started").success());
     target.join("debug")
 }
 
 /// The differences of a page.
-fn check(page: &Path, root: &Path, programs: &Path) -> Vec<String> {
+fn check(page: &Path, root: &Path, programs: &[PathBuf]) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let steps = steps(&text);
     let mut differing = Vec::new();
@@ -163,7 +179,7 @@ fn run(
     steps: &[Step],
     first_page: bool,
     root: &Path,
-    programs: &Path,
+    programs: &[PathBuf],
     interrupted_after: &str,
 ) -> Vec<Vec<String>> {
     let session = tempfile::tempdir().expect("a temporary directory");
@@ -202,7 +218,8 @@ fn run(
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("bash");
     command.args(["-c", &format!("exec 2>&1\n{script}")]).current_dir(&project).env_clear();
-    command.env("PATH", format!("{}:{}:{path}", tools.display(), programs.display()));
+    let programs = programs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    command.env("PATH", format!("{}:{}:{path}", tools.display(), programs.join(":")));
     command.env("LC_ALL", "C").env("HOME", &session_path).stdin(Stdio::null());
     if !first_page {
         command.env("RLE_LOG", "warn");
@@ -223,10 +240,30 @@ fn run(
 
 fn is_like(step: &Step, found: &[String]) -> bool {
     let Step::Command { output, .. } = step else { return true };
-    let written: Vec<String> =
-        output.iter().filter(|line| *line != "^C").map(|line| alike(line)).collect();
-    let found: Vec<String> = found.iter().map(|line| alike(line)).collect();
-    matches(&written, &found)
+    let written: Vec<String> = output.iter().filter(|line| *line != "^C").cloned().collect();
+    matches(&all_alike(&written), &all_alike(found))
+}
+
+/// The lines without what differs from start to start. In a table of times every decimal number is
+/// measured; one of hardware is the machine's own.
+fn all_alike(lines: &[String]) -> Vec<String> {
+    let decimal = |word: &str| word.contains('.') && word.parse::<f64>().is_ok();
+    let (mut times, mut hardware) = (false, false);
+    let mut made_alike = Vec::new();
+    for line in lines {
+        let made = alike(line);
+        made_alike.push(if hardware && !line.is_empty() {
+            "HARDWARE".to_owned()
+        } else if times {
+            let words = made.split(' ').map(|word| if decimal(word) { "MEASURED" } else { word });
+            words.collect::<Vec<_>>().join(" ")
+        } else {
+            made
+        });
+        times = line.contains("± 2 sd") || times && !line.is_empty();
+        hardware = line.starts_with("hardware  memory") || hardware && !line.is_empty();
+    }
+    made_alike
 }
 
 fn matches(written: &[String], found: &[String]) -> bool {
@@ -257,8 +294,8 @@ fn alike(line: &str) -> String {
         "\"metadata\":",
         "\"resumed_from\":",
     ];
-    /// How far a run comes before the clock stops it.
-    const BEFORE_COUNTS: [&str; 3] = ["checkpoint", "after", "generation"];
+    /// How far a run comes before the clock stops it, and the numbers of processes.
+    const BEFORE_COUNTS: [&str; 4] = ["checkpoint", "after", "generation", "pid"];
     if let Some(key) = MEASURED.iter().find(|key| line.trim_start().starts_with(**key)) {
         let comma = if line.ends_with(',') { "," } else { "" };
         return if line.ends_with(" null") || line.ends_with(" null,") {
@@ -327,6 +364,21 @@ fn a_changed_word_is_seen_and_a_changed_time_is_not() {
     assert!(like(&["slot      outcome  time", "ippo:0    done     12.3s", "more", "and more"]));
     assert!(!like(&["slot    outcome  time", "ippo:0  finished     0.0s"]));
     assert!(!like(&["slot    outcome  time"]));
+    let table = |seconds, stage, memory| {
+        let rows = [
+            "stage  seconds  ± 2 sd".to_owned(),
+            format!("{stage} {seconds}"),
+            String::new(),
+            "hardware  memory".to_owned(),
+            format!("1  {memory}"),
+            String::new(),
+            "lr 0.1".to_owned(),
+        ];
+        all_alike(&rows).join("|")
+    };
+    assert_eq!(table("1.5  0.25", "x_run", "64 GiB"), table("12.5  0.001", "x_run", "no limit"));
+    assert_ne!(table("1.5", "x_run", "1 GiB"), table("1.5", "y_run", "1 GiB"));
+    assert!(table("1.5", "x_run", "1 GiB").ends_with("|lr 0.1"));
     assert_eq!(alike("20261129T141703Z at 14:17:03Z"), "TIME at TIME");
     assert_eq!(alike("lr: 0.0003 -> 0.001"), "lr: 0.0003 -> 0.001");
     assert_eq!(alike("  \"seconds\": 1.2e-5,"), "\"seconds\": ..,");

@@ -38,6 +38,33 @@ fn texts_and_hashes_are_the_same_under_every_feature_of_serde_json() {
     }
 }
 
+#[test]
+fn a_program_without_a_suite_keeps_times() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/timing_only/Cargo.toml");
+    for _ in 0..2 {
+        let output = Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--locked", "--manifest-path"])
+            .arg(&manifest)
+            .env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/timing_only"))
+            .current_dir(&dir)
+            .output()
+            .expect("the cargo that runs this test can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("UTF-8 on stdout");
+        assert!(text.contains("quick_run: 3 runs, runs [0, 1, 2]\n"), "{text}");
+    }
+    // A second start replaces the times of the same runs, and adds none.
+    let file = dir.path().join("exports/sorting/quick/timings.json");
+    let file = std::fs::read(file).expect("the times");
+    let file: serde_json::Value = serde_json::from_slice(&file).expect("JSON");
+    for stage in ["generate", "quick_run", "sort"] {
+        let runs = file[stage]["runs"].as_array().expect("a list");
+        assert_eq!(runs.len(), 3, "{file}");
+        assert!(runs.iter().all(|run| run["seconds"].as_f64().is_some_and(|x| x > 0.0)), "{file}");
+    }
+}
+
 /// The crates of a build, by name and version.
 fn crates_with(features: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
@@ -58,8 +85,8 @@ fn of_the_suite(crates: &BTreeSet<String>) -> Vec<&str> {
         "anyhow",
         "clap",
         "glob",
-        "indicatif",
         "inventory",
+        "nvml-wrapper",
         "rle-macros",
         "serde_ignored",
         "signal-hook",
@@ -79,5 +106,7 @@ fn a_build_for_timings_alone_has_few_crates_and_none_of_the_suites() {
     // The look itself sees them where they are.
     assert_eq!(of_the_suite(&crates_with(&[])).len(), 10);
     let suite = crates_with(&["--no-default-features", "--features", "suite"]);
-    assert!(!suite.iter().any(|line| line.starts_with("clap ") || line.starts_with("indicatif ")));
+    assert!(
+        !suite.iter().any(|line| line.starts_with("clap ") || line.starts_with("miniz_oxide "))
+    );
 }

@@ -165,7 +165,8 @@ fn the_times_of_three_processes_are_there_whichever_ends_last() {
         let timings = rle::timings::Timings::load(bench.export().join("gamma")).unwrap();
         assert!(timings.stage("gamma_run").is_some());
         for (stage, times) in timings.stages() {
-            let runs: Vec<_> = times.runs().iter().filter_map(|run| run.run_idx()).collect();
+            let runs: Vec<_> =
+                times.runs().iter().filter_map(rle::timings::RunEntry::run_idx).collect();
             assert_eq!(runs, order.map(|run| u32::try_from(run).unwrap()), "{stage}");
         }
     }

@@ -33,6 +33,11 @@ impl Holder {
         Self(child)
     }
 
+    /// What the system says of a holder that has written nothing.
+    fn told(&self) -> String {
+        format!("pid={}", self.0.id())
+    }
+
     /// Demands that the lock was held to the end, and lets go.
     fn ends(mut self, file: &Path) {
         assert!(!can_be_taken(file), "the lock was lost");
@@ -68,7 +73,10 @@ fn held_is_told_from_free_without_disturbing_either() {
     let holder = Holder::of(&held);
     for _ in 0..20 {
         let text = place.both(&["locks"]).ends(0);
-        text.has("a/b c timings of ippo held exports/a/b c/ippo/timings.json.lock");
+        let told = holder.told();
+        text.has(&format!(
+            "a/b c timings of ippo held {told} exports/a/b c/ippo/timings.json.lock"
+        ));
         // What a killed holder has left in the file says nothing about a free lock.
         text.has("a/b c slot ippo:0 free exports/a/b c/runs/ippo_0.lock");
         text.has("1 held, 1 free below exports");
@@ -120,10 +128,10 @@ fn the_held_ones_are_found_among_hundreds() {
         place.write(&format!("exports/g{}/runs/ippo_{index}.lock", index % 7), "");
     }
     let held = place.path("exports/g1/runs/ippo_8.lock");
-    let _holder = Holder::of(&held);
+    let holder = Holder::of(&held);
     place.both(&["locks"]).ends(0).has("1 held, 299 free below exports");
     let only = place.both(&["locks", "--only-locked"]).ends(0);
-    only.has("g1 slot ippo:8 held exports/g1/runs/ippo_8.lock");
+    only.has(&format!("g1 slot ippo:8 held {} exports/g1/runs/ippo_8.lock", holder.told()));
     assert_eq!(only.stdout.lines().count(), 3, "{}", only.stdout);
     let of_group = ["locks", "--groups", "g2", "--only-locked", "--format", "json"];
     assert_eq!(states(&place.both(&of_group).ends(0)), []);
@@ -243,11 +251,14 @@ fn names_of_files_may_be_anything() {
         fs::write(runs.join(OsStr::from_bytes(name)), "").expect("a file");
     }
     let held = runs.join("new\nline_1.lock");
-    let _holder = Holder::of(&held);
+    let holder = Holder::of(&held);
     let text = place.both(&["locks"]).ends(0);
+    let told = holder.told();
     let group = "na\\nme \"q\"";
     text.has(&format!("{group} slot 策 略:0 free exports/{group}/runs/策 略_0.lock"));
-    text.has(&format!("{group} slot new\\nline:1 held exports/{group}/runs/new\\nline_1.lock"));
+    text.has(&format!(
+        "{group} slot new\\nline:1 held {told} exports/{group}/runs/new\\nline_1.lock"
+    ));
     text.has(&format!(
         "{group} slot not\u{fffd}utf8:2 free exports/{group}/runs/not\u{fffd}utf8_2.lock"
     ));

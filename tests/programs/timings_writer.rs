@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         ["update", dir, writer, count] => update(dir, number(writer), number(count)),
         ["read", dir] => read(dir),
         ["hold", dir] => hold(dir),
+        ["load", dir] => load(dir),
         ["save", dir, timeout_ms] => save(dir, number(timeout_ms)),
         _ => Err(rle::Error::Usage(format!("not a command: {words:?}"))),
     };
@@ -92,6 +93,15 @@ fn read(dir: &str) -> Result<(), rle::Error> {
     }
     say(readings);
     Ok(())
+}
+
+/// Loads once, and says how much memory that took at most.
+fn load(dir: &str) -> Result<(), rle::Error> {
+    let outcome = Timings::load(dir);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    say(peak.trim().trim_end_matches(" kB"));
+    outcome.map(drop)
 }
 
 /// Holds the lock, says so, and gives it back when stdin is closed, with nothing written.

@@ -1,12 +1,13 @@
 //! The files beside Python: it reads ours, we read its own and give everything back.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use rle::timings::{RunKey, Timings};
 
-use crate::program::{has_peer, python};
+use crate::program::{Program, has_peer, python};
 
 /// As the Python implementation of this convention writes it.
 const TIMINGS: &str = r#"{
@@ -129,4 +130,27 @@ assert all(run['hardware_id'] in hardware['hardware'] for s in file.values() for
     let files = ["timings.json", "timings_hardware.json"].map(|file| dir.path().join(file));
     run_python(script, &[&files[0], &files[1]]);
     assert_eq!(Timings::load(dir.path()).unwrap(), timings);
+}
+
+#[test]
+fn a_huge_file_of_garbage_is_refused_without_being_read() {
+    const MIB: u64 = 1 << 20;
+    // What begins well is told from garbage by its first pieces; beyond a size nothing is read.
+    let cases = [
+        (1024 * MIB, "", "has 1073741824 bytes, and files of up to 536870912 are read"),
+        (512 * MIB, "", "is not whole JSON: a value is expected at line 1 column 1"),
+        (512 * MIB, "{\"a\": {\"runs\": [", "is not whole JSON: a value is expected at line 1"),
+        (512 * MIB, "{\"a\": {\"runs\": [[[[", "run entry 0 is a list where a table is expected"),
+    ];
+    for (bytes, beginning, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = File::create(dir.path().join("timings.json")).unwrap();
+        file.write_all(beginning.as_bytes()).unwrap();
+        // A hole: it reads as zeros and takes no room.
+        file.set_len(bytes).unwrap();
+        let (lines, is_well, said) = Program::start(&["load", dir.path().to_str().unwrap()]).end();
+        assert!(!is_well && said.contains(expected), "{said}");
+        let peak_kib: u64 = lines[0].parse().unwrap();
+        assert!(peak_kib < 32 * 1024, "{peak_kib} KiB");
+    }
 }

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use rle::timings::Timings;
+use rle::timings::{Stage, Timings};
 use tempfile::TempDir;
 
 /// A running program and its two ends.
@@ -73,7 +73,7 @@ pub(crate) fn fast_dir() -> TempDir {
 pub(crate) fn entries(dir: &Path) -> BTreeMap<u32, usize> {
     let timings = Timings::load(dir).unwrap();
     let mut entries = BTreeMap::new();
-    for run in timings.stage("train").map(|stage| stage.runs()).unwrap_or_default() {
+    for run in timings.stage("train").map(Stage::runs).unwrap_or_default() {
         *entries.entry(run.run_idx().unwrap()).or_default() += 1;
     }
     entries

@@ -81,7 +81,8 @@ impl<'t> Scanner<'t> {
             b'"' => "a text",
             b't' | b'f' => "a bool",
             b'n' => "null",
-            _ => "a number",
+            b'-' | b'0'..=b'9' => "a number",
+            _ => return Err(self.syntax("a value is expected")),
         })
     }
 

@@ -1,3 +1,7 @@
+mod hardware;
+mod store;
+mod text;
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
