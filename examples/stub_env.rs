@@ -87,6 +87,7 @@ fn train(ctx: &RunContext, config: &Stub, limit: Option<f64>) -> rle::Result<Run
             ..Episode::default()
         });
         ctx.progress().inc(1);
+        ctx.epoch_end();
     }
     let policy = ctx.artifact_path("policy.txt")?;
     std::fs::write(&policy, format!("{} with lr {}\n", ctx.name(), config.lr))?;

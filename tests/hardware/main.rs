@@ -2,6 +2,8 @@
 //! on this machine beside the programs that describe it.
 
 #[cfg(target_os = "linux")]
+mod gpu_memory;
+#[cfg(target_os = "linux")]
 mod gpus;
 #[cfg(target_os = "linux")]
 mod runner;

@@ -16,7 +16,7 @@ mod cpu_info;
 mod cpu_names;
 mod cpu_set;
 mod description;
-mod gpu;
+pub(crate) mod gpu;
 mod machine;
 mod memory;
 #[cfg(not(target_os = "linux"))]

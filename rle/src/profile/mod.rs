@@ -25,6 +25,7 @@
 mod bound;
 mod clock;
 mod debug;
+mod gpu_memory;
 mod registry;
 pub(crate) mod site;
 mod summary;
@@ -37,9 +38,11 @@ mod tests;
 
 pub use bound::{Bound, Phase, PhaseShare, bound};
 pub use debug::{MetricSink, is_on as is_debug, set_metric_sink};
+pub use gpu_memory::{AllocatorMemory, log_gpu_memory, set_memory_probe};
 pub use summary::{
     GroupSummary, StageSummary, Summary, epoch_summary, print_summary, process_summary, summary,
 };
+pub use tracing::Level;
 pub(crate) use windows::{RunTimer, StageTotal, begin_run};
 
 /// What log filters call the lines of this module.

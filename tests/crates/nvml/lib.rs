@@ -3,6 +3,8 @@
 //!
 //! - `FAKE_GPUS`: `uuid|name|bus|MiB|bus bits|memory MHz|SM MHz|cores|instances`, separated by
 //!   `;`; instances are `uuid/name/MiB`, separated by `,`, and `-` for a GPU that is not divided;
+//! - `FAKE_USED`: `uuid=MiB in use/MiB of this process`, separated by `,`; without the second part
+//!   the process is none of the GPU's;
 //! - `FAKE_FAILS`: functions that return an error, separated by `,`; `name=9` returns that error;
 //!   `all` are all of them but the initialisation;
 //! - `FAKE_HANGS`: a function that never returns.
@@ -19,6 +21,8 @@ const SUCCESS: c_int = 0;
 const INVALID_ARGUMENT: c_int = 2;
 const NOT_SUPPORTED: c_int = 3;
 const NOT_FOUND: c_int = 6;
+#[cfg(not(feature = "old"))]
+const INSUFFICIENT_SIZE: c_int = 7;
 const UNKNOWN: c_int = 999;
 
 struct Gpu {
@@ -156,7 +160,61 @@ function!(nvmlDeviceGetMemoryInfo_v2(device: *mut c_void, out: *mut Memory) {
     let Some((gpu, part)) = gpu(device) else { return INVALID_ARGUMENT };
     let mib: c_ulonglong = part.map_or(gpu.fields[3].clone(), |part| part[2].clone()).parse().unwrap();
     (*out).total = mib << 20;
+    (*out).used = used(device).map_or(0, |(used, _)| used << 20);
     SUCCESS
+});
+
+/// MiB in use, and MiB of this process.
+fn used(device: *mut c_void) -> Option<(c_ulonglong, Option<c_ulonglong>)> {
+    let (gpu, part) = gpu(device)?;
+    let uuid = part.map_or(gpu.fields[0].clone(), |part| part[0].clone());
+    let text = env::var("FAKE_USED").unwrap_or_default();
+    let all = text.split(',').filter_map(|entry| entry.split_once('='));
+    let (_, value) = all.into_iter().find(|(key, _)| *key == uuid)?;
+    let (used, own) = value.split_once('/').unwrap_or((value, ""));
+    Some((used.parse().unwrap(), own.parse().ok()))
+}
+
+#[cfg(not(feature = "old"))]
+#[repr(C)]
+pub struct Process {
+    pid: c_uint,
+    memory: c_ulonglong,
+    gpu_instance: c_uint,
+    compute_instance: c_uint,
+}
+
+#[cfg(not(feature = "old"))]
+function!(nvmlDeviceGetComputeRunningProcesses_v3(device: *mut c_void, count: *mut c_uint, out: *mut Process) {
+    let own = used(device).and_then(|(_, own)| own);
+    let other = (1, 64);
+    let all: Vec<(c_uint, c_ulonglong)> =
+        [other].into_iter().chain(own.map(|own| (std::process::id(), own))).collect();
+    let room = count.read() as usize;
+    count.write(all.len() as c_uint);
+    if room < all.len() {
+        return INSUFFICIENT_SIZE;
+    }
+    for (place, (pid, mib)) in all.into_iter().enumerate() {
+        let (gpu_instance, compute_instance) = (c_uint::MAX, c_uint::MAX);
+        out.add(place).write(Process { pid, memory: mib << 20, gpu_instance, compute_instance });
+    }
+    SUCCESS
+});
+
+function!(nvmlDeviceGetHandleByUUID(uuid: *const c_char, out: *mut *mut c_void) {
+    let uuid = std::ffi::CStr::from_ptr(uuid).to_str().unwrap();
+    for (index, gpu) in gpus().iter().enumerate() {
+        let part = gpu.instances.iter().flatten().position(|part| part[0] == uuid);
+        let number = match part {
+            Some(part) => (index + 1) * 100 + part + 1,
+            None if gpu.fields[0] == uuid => index + 1,
+            None => continue,
+        };
+        out.write(number as *mut c_void);
+        return SUCCESS;
+    }
+    NOT_FOUND
 });
 
 function!(nvmlDeviceGetMemoryBusWidth(device: *mut c_void, out: *mut c_uint) {

@@ -5,6 +5,8 @@
 #[cfg(feature = "gpu")]
 mod nvml;
 mod smi;
+#[cfg(feature = "gpu")]
+mod usage;
 mod visible;
 
 use std::time::Instant;
@@ -12,6 +14,24 @@ use std::time::Instant;
 use super::description::Gpu;
 use super::machine::Machine;
 use visible::Choice;
+
+#[cfg(feature = "gpu")]
+pub(crate) use usage::memory_in_use;
+
+/// How much of a GPU's memory is in use, in bytes; none where the driver does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MemoryInUse {
+    /// By this process.
+    pub(crate) process: Option<u64>,
+    /// By all processes and the driver, and all that there is.
+    pub(crate) used_and_total: Option<(u64, u64)>,
+}
+
+/// Without the feature `gpu` nobody is asked.
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn memory_in_use() -> Result<Vec<MemoryInUse>, String> {
+    Err("the program is built without the feature `gpu`".to_owned())
+}
 
 /// What one source says.
 enum Reading {

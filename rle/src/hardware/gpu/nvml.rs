@@ -39,12 +39,24 @@ pub(super) fn read_within(patience: Duration, library: &OsStr) -> Reading {
 
 /// Reads all GPUs that the library shows to this process.
 fn read(library: &OsStr) -> Reading {
-    let nvml = match Nvml::builder().lib_path(library).init() {
-        Ok(nvml) => nvml,
-        Err(NvmlError::LibloadingError(error)) => return not_loaded(library, &error.to_string()),
-        Err(NvmlError::DriverNotLoaded) => return Reading::NoDriver,
-        Err(error) => return Reading::Broken(format!("the management library failed: {error}")),
-    };
+    match load(library) {
+        Ok(nvml) => devices(&nvml),
+        Err(reading) => reading,
+    }
+}
+
+/// # Errors
+/// Why there is no library, as a reading.
+pub(super) fn load(library: &OsStr) -> Result<Nvml, Reading> {
+    Nvml::builder().lib_path(library).init().map_err(|error| match error {
+        NvmlError::LibloadingError(error) => not_loaded(library, &error.to_string()),
+        NvmlError::DriverNotLoaded => Reading::NoDriver,
+        error => Reading::Broken(format!("the management library failed: {error}")),
+    })
+}
+
+/// All GPUs of the library.
+pub(super) fn devices(nvml: &Nvml) -> Reading {
     let count = match nvml.device_count() {
         Ok(count) => count,
         Err(error) => return Reading::Broken(format!("the GPUs cannot be counted: {error}")),

@@ -40,14 +40,32 @@ impl Choice {
 
     /// The visible ones of all GPUs of the machine.
     pub(super) fn among(&self, mut devices: Vec<Device>) -> Vec<Gpu> {
-        self.order(&mut devices);
-        let chosen = match &self.entries {
-            None => (0..devices.len()).filter_map(|index| whole(&devices, index)).collect(),
-            Some(entries) => listed(entries, &devices),
+        let visible = self.visible(&mut devices);
+        visible.into_iter().map(|chosen| gpu(&devices, chosen)).collect()
+    }
+
+    /// The identifiers of the visible ones, in the order in which CUDA counts them; none for one
+    /// that does not tell its own.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "for the library alone"))]
+    pub(super) fn identifiers(&self, mut devices: Vec<Device>) -> Vec<Option<String>> {
+        let visible = self.visible(&mut devices);
+        let identifier = |(index, part): Chosen| match part {
+            Some(part) => devices[index].instances.get(part)?.uuid.clone(),
+            None => devices[index].uuid.clone(),
         };
-        let one = chosen.iter().find(|(_, instance)| instance.is_some());
-        let visible = one.map_or(chosen.as_slice(), std::slice::from_ref);
-        visible.iter().map(|chosen| gpu(&devices, *chosen)).collect()
+        visible.into_iter().map(identifier).collect()
+    }
+
+    fn visible(&self, devices: &mut [Device]) -> Vec<Chosen> {
+        self.order(devices);
+        let chosen = match &self.entries {
+            None => (0..devices.len()).filter_map(|index| whole(devices, index)).collect(),
+            Some(entries) => listed(entries, devices),
+        };
+        match chosen.iter().find(|(_, instance)| instance.is_some()) {
+            Some(one) => vec![*one],
+            None => chosen,
+        }
     }
 
     /// Puts the GPUs into the order in which CUDA counts them.
