@@ -18,9 +18,9 @@ fn lossy(logs: &Logs, ended: &Ended, points: u64, problem: &str) {
         (&record["status"], &record["metrics"]["height"]),
         (&"complete".into(), &9.0.into())
     );
-    let loss = &record["attempts"][0]["log_loss"];
-    assert_eq!(loss["points"], points, "{loss}");
-    let said = loss["problems"]["tensorboard"].as_str().unwrap();
+    let lost = &record["attempts"][0]["log_loss"];
+    assert_eq!(lost["points"], points, "{lost}");
+    let said = lost["problems"]["tensorboard"].as_str().unwrap();
     assert!(said.contains(problem), "{said}");
 }
 
@@ -69,9 +69,9 @@ fn a_backend_that_works_goes_on_beside_one_that_does_not() {
     fs::write(logs.out("_logs/alps/out/wandb"), "a file").unwrap();
     let ended = logs.run(&["--log-backend", "tensorboard,wandb"]);
     assert_eq!((ended.status, ended.lines("WARN metrics").len()), (0, 1), "{ended:?}");
-    let loss: &Value = &logs.record("climber_0")["attempts"][0]["log_loss"];
-    let problems: Vec<&String> = loss["problems"].as_object().unwrap().keys().collect();
-    assert_eq!((loss["points"].as_u64(), problems), (Some(POINTS), vec![&"wandb".to_owned()]));
+    let lost: &Value = &logs.record("climber_0")["attempts"][0]["log_loss"];
+    let problems: Vec<&String> = lost["problems"].as_object().unwrap().keys().collect();
+    assert_eq!((lost["points"].as_u64(), problems), (Some(POINTS), vec![&"wandb".to_owned()]));
     assert_eq!(entries(&logs.events("climber_0")).len(), 1);
 }
 

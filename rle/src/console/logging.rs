@@ -53,12 +53,14 @@ pub(crate) fn init_logging() {
 /// Sends events from that level on to stderr, unless the environment has a filter.
 pub(crate) fn set_level(level: Option<&str>) {
     if let (Some(level), Some(change)) = (level, CHANGE.get()) {
-        change(&Filter::default_of(variable).from_level(level));
+        change(&Filter::default_of(variable).at_level(level));
     }
 }
 
 /// Puts another filter in the place of the one that the environment has not chosen.
-static CHANGE: OnceLock<Box<dyn Fn(&Filter) + Send + Sync>> = OnceLock::new();
+static CHANGE: OnceLock<Change> = OnceLock::new();
+
+type Change = Box<dyn Fn(&Filter) + Send + Sync>;
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,7 +91,7 @@ impl Filter {
     }
 
     /// The default filter with another level in place of its own.
-    fn from_level(&self, level: &str) -> Self {
+    fn at_level(&self, level: &str) -> Self {
         let targets = self.0.strip_prefix(DEFAULT_FILTER).unwrap_or_default();
         Self(format!("{level}{targets}"))
     }
@@ -288,9 +290,9 @@ mod tests {
         let (subscriber, change) = subscriber(&default, false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::debug!("before");
-            change(&default.from_level("debug"));
+            change(&default.at_level("debug"));
             tracing::debug!("in between");
-            change(&default.from_level("error"));
+            change(&default.at_level("error"));
             tracing::warn!("after");
             tracing::debug!(target: "rle::profile", "summary");
         });

@@ -147,16 +147,14 @@ struct State {
     last: Vec<f64>,
     last_step: Option<i64>,
     highest_step: Option<i64>,
-    /// Last values of earlier attempts.
-    before: BTreeMap<String, f64>,
-    /// Whether there were any.
-    goes_on: bool,
+    /// Last values of the earlier attempts, where there were any.
+    before: Option<BTreeMap<String, f64>>,
     points: Vec<Point>,
     /// How many points have been put in so far, and how many of them are in the files.
     pushed: u64,
     written: u64,
-    /// Somebody waits for the files.
-    flushing: bool,
+    /// How many of them somebody waits for.
+    awaited: u64,
     dropped: u64,
     refused: u64,
     warned_of_names: bool,
@@ -245,7 +243,7 @@ impl Queue {
         taken.points.clear();
         let mut state = self.lock();
         let since = Instant::now();
-        while state.points.len() < WAKE_AT && !state.closed && !state.flushing {
+        while state.points.len() < WAKE_AT && !state.closed && !state.is_awaited() {
             let left = interval.saturating_sub(since.elapsed());
             if left.is_zero() {
                 break;
@@ -259,7 +257,6 @@ impl Queue {
         taken.pushed = state.pushed;
         taken.closed = state.closed;
         state.behind = false;
-        state.flushing = false;
         drop(state);
         self.taken.notify_all();
     }
@@ -295,6 +292,11 @@ impl Queue {
 }
 
 impl State {
+    /// Whether somebody waits for a point that has not been taken.
+    fn is_awaited(&self) -> bool {
+        self.awaited > self.pushed - self.points.len() as u64
+    }
+
     fn intern(&mut self, name: &str) -> Option<u32> {
         match self.ids.get(name) {
             Some(id) => Some(*id),

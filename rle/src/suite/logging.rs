@@ -192,7 +192,7 @@ impl LogPlan {
         slot: &PlannedSlot,
         standing: Option<Standing>,
     ) -> RunLog {
-        let logged = LoggedRun {
+        let run = LoggedRun {
             project: self.project.clone(),
             name: self.name.clone(),
             group: plan.algorithm(slot).spec.name.clone(),
@@ -203,7 +203,7 @@ impl LogPlan {
             request: slot.identity.hash().to_owned(),
             resume_step: standing.as_ref().and_then(|standing| standing.highest_step),
         };
-        let logger = RunLogger::start_when_logging(&self.options, &logged);
+        let logger = RunLogger::start_when_logging(&self.options, &run);
         let sink = logger.sink();
         if let Some(standing) = standing {
             sink.go_on_from(standing);

@@ -26,7 +26,7 @@ impl MetricSink {
     pub fn log_at_last_step(&self, name: &str, value: f64) {
         let nanos = self.queue.began.elapsed_nanos();
         let state = self.queue.lock();
-        let unlogged = if state.goes_on { None } else { Some(0) };
+        let unlogged = if state.before.is_some() { None } else { Some(0) };
         if let Some(step) = state.last_step.or(unlogged) {
             drop(self.queue.push(state, name, value, step, nanos));
         }
@@ -41,7 +41,7 @@ impl MetricSink {
     /// What a later attempt goes on from.
     pub(crate) fn standing(&self) -> Standing {
         let state = self.queue.lock();
-        let mut last_values = state.before.clone();
+        let mut last_values = state.before.clone().unwrap_or_default();
         let names = state.names.iter().map(ToString::to_string);
         last_values.extend(names.zip(state.last.iter().copied()));
         Standing { highest_step: state.highest_step, last_values }
@@ -50,9 +50,8 @@ impl MetricSink {
     /// Goes on from where an earlier attempt stood.
     pub(crate) fn go_on_from(&self, standing: Standing) {
         let mut state = self.queue.lock();
-        state.goes_on = true;
         state.highest_step = standing.highest_step;
-        state.before = standing.last_values;
+        state.before = Some(standing.last_values);
     }
 }
 
@@ -60,19 +59,19 @@ impl Queue {
     /// Waits for the writer, once for each time that it falls behind.
     fn flush_within(&self, patience: Duration) -> bool {
         let mut state = self.lock();
-        let (since, wanted) = (Instant::now(), state.pushed);
-        while self.consumed && state.written < wanted && !state.behind && !state.closed {
-            let left = patience.saturating_sub(since.elapsed());
+        let (begun, target) = (Instant::now(), state.pushed);
+        while self.consumed && state.written < target && !state.behind && !state.closed {
+            let left = patience.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 state.behind = true;
                 break;
             }
-            state.flushing = true;
+            state.awaited = state.awaited.max(target);
             self.filled.notify_one();
             let waited = self.taken.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        !self.consumed || state.written >= wanted
+        !self.consumed || state.written >= target
     }
 }
 
