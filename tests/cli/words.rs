@@ -167,14 +167,18 @@ fn list_tells_what_is_registered() {
     assert_eq!(algorithms[0]["description"], "Well-behaved.");
     assert_eq!(algorithms[0]["config"]["lr"], 0.0003);
     assert!(text(&algorithms[0]["location"]).contains("lab.rs:"));
-    assert_eq!(listed["stages"], serde_json::json!(["rollout", "train"]));
+    assert_eq!(listed["stages"], serde_json::json!(["rollout", "rollout_inner", "train"]));
     let formless = algorithms.iter().find(|algorithm| algorithm["slug"] == "formless").unwrap();
     assert!(formless["config"].is_null() && text(&formless["fault"]).starts_with("table"));
     let text = lab.run(&["list"]).ok().stdout;
     assert!(text.contains("formless cannot run: table"), "{text}");
-    for word in
-        ["Beta w/ \"β\", v2", "run_hungry", "models/wm.bin", "own_step", "stages rollout, train"]
-    {
+    for word in [
+        "Beta w/ \"β\", v2",
+        "run_hungry",
+        "models/wm.bin",
+        "own_step",
+        "stages rollout, rollout_inner, train",
+    ] {
         assert!(text.contains(word), "no {word} in {text}");
     }
     assert!(lab.tree() == before);

@@ -1,6 +1,7 @@
 //! Curves of runs that die, go on, and are done again.
 
 use std::fs;
+use std::process::Command;
 
 use super::events::{curves, steps};
 use super::support::{Logs, entries};
@@ -112,4 +113,64 @@ fn a_restarted_set_takes_its_curves_with_it() {
         assert_eq!(steps(&curves(&logs.events(&slot)), "height"), all());
         assert_eq!(entries(&logs.events(&slot)).len(), 1);
     }
+}
+
+#[test]
+fn a_run_that_is_ended_by_a_signal_has_logged_what_it_did() {
+    let logs = Logs::new();
+    let words = ["--log-flush-interval", "1h"];
+    assert_eq!(logs.run_with(&words, &[("LOGS_TERM", "2")]).status, 3);
+    assert_eq!(steps(&curves(&logs.events("climber_0")), "height"), [0, 1, 2]);
+    assert_eq!(logs.record("climber_0")["status"], "interrupted");
+}
+
+#[test]
+fn a_run_that_stops_when_asked_goes_on_with_its_curves() {
+    let logs = Logs::new();
+    let path = super::sending::tool(&logs, "wandb", 0);
+    let online = ["--log-backend=tensorboard,wandb", "--log-mode=online", "--checkpoint-enabled"];
+    let variables = [("PATH", path.as_str())];
+    let ended = logs.run_with(&online, &[&variables[..], &[("LOGS_STOP", "5")]].concat());
+    assert_eq!(ended.status, 3, "{ended:?}");
+    assert_eq!(steps(&curves(&logs.events("climber_0")), "height"), (0..8).collect::<Vec<_>>());
+    assert_eq!(super::sending::calls(&logs), Vec::<String>::new(), "it is not whole yet");
+    assert_eq!(logs.run_with(&online, &variables).status, 0);
+    assert_eq!(steps(&curves(&logs.events("climber_0")), "height"), all());
+    assert_eq!(super::sending::calls(&logs).len(), 1);
+    assert_eq!(entries(&logs.out("_logs/alps/out/wandb")).len(), 1, "one run there too");
+}
+
+/// TensorBoard's own reader, where there is one.
+#[test]
+fn tensorboard_itself_sees_the_run_before_and_after_it_goes_on() {
+    let python = std::env::var("RLE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let import = Command::new(&python).args(["-c", "import tensorboard"]).output();
+    if !import.is_ok_and(|output| output.status.success()) {
+        let required = std::env::var("RLE_REQUIRE_PEERS").is_ok_and(|value| value == "1");
+        assert!(!required, "`{python}` cannot import tensorboard, and RLE_REQUIRE_PEERS is 1");
+        eprintln!("SKIPPED: `{python}` cannot import tensorboard");
+        return;
+    }
+    let logs = Logs::new();
+    let seen = || -> serde_json::Value {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/read_events.py");
+        let directory = logs.events("climber_0");
+        let output = Command::new(&python).arg(script).arg(&directory).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        found[directory.to_str().unwrap()].take()
+    };
+    let steps = |tags: &serde_json::Value, tag: &str| -> Vec<i64> {
+        let points = tags[tag].as_array().unwrap();
+        points.iter().map(|point| point[0].as_i64().unwrap()).collect()
+    };
+    assert_ne!(logs.run_with(&SAVING, &[("LOGS_DIE", "6")]).status, 0);
+    let tags = seen();
+    assert_eq!(steps(&tags, "height"), (0..=6).collect::<Vec<_>>());
+    assert_eq!(logs.run(&SAVING).status, 0);
+    let tags = seen();
+    for tag in ["height", "from/below", "time_profile/climb"] {
+        assert_eq!(steps(&tags, tag), all(), "{tag}");
+    }
+    assert_eq!(steps(&tags, "warm_up"), [0]);
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::support::{Logs, entries};
 
 /// A tool that notes how it was called.
-fn tool(logs: &Logs, name: &str, status: u8) -> String {
+pub(crate) fn tool(logs: &Logs, name: &str, status: u8) -> String {
     let directory = logs.root().join("tools");
     fs::create_dir_all(&directory).unwrap();
     let path = directory.join(name);
@@ -17,7 +17,7 @@ fn tool(logs: &Logs, name: &str, status: u8) -> String {
     format!("{}:/usr/bin:/bin", directory.display())
 }
 
-fn calls(logs: &Logs) -> Vec<String> {
+pub(crate) fn calls(logs: &Logs) -> Vec<String> {
     let text = fs::read_to_string(logs.root().join("calls")).unwrap_or_default();
     text.lines().map(ToOwned::to_owned).collect()
 }

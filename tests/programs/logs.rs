@@ -1,10 +1,11 @@
 //! The program of the tests of logging: a learner that logs, saves, and ends as asked.
 //!
 //! `LOGS_DIE` and `LOGS_ABORT` name a step after which the process dies, the first once all before
-//! is in the files, `LOGS_FAIL` one after which the run fails. None is part of a request.
+//! is in the files, `LOGS_FAIL` one after which the run fails, `LOGS_TERM` and `LOGS_STOP` one after
+//! which the process is told to end, the second a run that asks for it. None is part of a request.
 
 use std::env;
-use std::process;
+use std::process::{self, Command};
 use std::thread;
 
 use anyhow::bail;
@@ -58,6 +59,19 @@ fn climber(ctx: &RunContext, config: Climb) -> rle::Result<RunResult> {
             ctx.logger().flush();
             process::abort();
         }
+        if asked("LOGS_TERM") {
+            terminate(process::id())?;
+            // It never asks whether it shall stop, and is ended.
+            loop {
+                thread::park();
+            }
+        }
+        if asked("LOGS_STOP") {
+            terminate(process::id())?;
+            while !ctx.should_stop() {
+                thread::yield_now();
+            }
+        }
         if asked("LOGS_FAIL") {
             bail!("the rope broke at {step}");
         }
@@ -75,6 +89,11 @@ fn climber(ctx: &RunContext, config: Climb) -> rle::Result<RunResult> {
         }
         _ => result,
     })
+}
+
+fn terminate(pid: u32) -> rle::Result<()> {
+    Command::new("kill").args(["-TERM", &pid.to_string()]).status()?;
+    Ok(())
 }
 
 #[rle::timed("climb", metric)]
