@@ -92,11 +92,12 @@ fn workers_are_told_too() {
 }
 
 #[test]
-fn a_filter_of_the_users_goes_before() {
+fn a_filter_of_the_users_goes_before_on_the_console() {
     let lab = Lab::new();
     let words = ["--num-runs", "1", "--algorithms", "alpha"];
     let ended = lab.run_with(&words, &[("RLE_DEBUG", "1"), ("RLE_LOG", "warn")]).ok();
     assert_eq!(ended.stderr.matches("time_profile").count(), 0, "{}", ended.stderr);
+    assert!(lab.log("alpha_0").contains("DEBUG timing summary:"), "the slot's file has it all");
 }
 
 #[test]

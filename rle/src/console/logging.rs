@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{FilterExt, LevelFilter};
+use tracing_subscriber::filter::FilterExt;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -53,7 +53,7 @@ pub(crate) fn init_logging() {
 /// Sends events from that level on to stderr, unless the environment has a filter.
 pub(crate) fn set_level(level: Option<&str>) {
     if let (Some(level), Some(change)) = (level, CHANGE.get()) {
-        change(&Filter::default_of(variable).at_level(level));
+        change(&Filter::at_level(Filter::default_text(variable), level));
     }
 }
 
@@ -64,40 +64,45 @@ type Change = Box<dyn Fn(&Filter) + Send + Sync>;
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
-struct Filter(String);
+struct Filter {
+    console: String,
+    /// What a slot's file has in any case.
+    slot: &'static str,
+}
 
 impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
-        let Self(default) = Self::default_of(&variable);
+        let default = Self::default_text(&variable);
         let found = FILTERS.iter().find_map(|name| variable(name).map(|value| (name, value)));
-        let Some((name, value)) = found else { return (Self(default), None) };
+        let of = |console| Self { console, slot: default };
+        let Some((name, value)) = found else { return (of(default.to_owned()), None) };
         match EnvFilter::builder().parse(&value) {
-            Ok(_) => (Self(value), None),
+            Ok(_) => (of(value), None),
             Err(error) => {
                 let shown = escape_controls(&value);
                 let problem = format!(
                     "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
                      `target=level,..`; `{default}` is used"
                 );
-                (Self(default), Some(problem))
+                (of(default.to_owned()), Some(problem))
             }
         }
     }
 
-    fn default_of(variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn default_text(variable: impl Fn(&str) -> Option<String>) -> &'static str {
         let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
-        Self(if debugs { DEBUG_FILTER } else { DEFAULT_FILTER }.to_owned())
+        if debugs { DEBUG_FILTER } else { DEFAULT_FILTER }
     }
 
     /// The default filter with another level in place of its own.
-    fn at_level(&self, level: &str) -> Self {
-        let targets = self.0.strip_prefix(DEFAULT_FILTER).unwrap_or_default();
-        Self(format!("{level}{targets}"))
+    fn at_level(slot: &'static str, level: &str) -> Self {
+        let targets = slot.strip_prefix(DEFAULT_FILTER).unwrap_or_default();
+        Self { console: format!("{level}{targets}"), slot }
     }
 
     fn build(&self) -> EnvFilter {
-        EnvFilter::builder().parse_lossy(&self.0)
+        EnvFilter::builder().parse_lossy(&self.console)
     }
 }
 
@@ -121,7 +126,7 @@ where
         .with_ansi(false)
         .with_timer(FullTime)
         .with_writer(SlotWriter::current)
-        .with_filter(LevelFilter::INFO.or(slot_filter));
+        .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(slot_filter));
     let change = move |filter: &Filter| {
         // It fails where the subscriber is gone only.
         let _ = console_handle.reload(filter.build());
@@ -222,9 +227,13 @@ mod tests {
         })
     }
 
+    fn of(console: &str) -> Filter {
+        Filter { console: console.to_owned(), slot: DEFAULT_FILTER }
+    }
+
     #[test]
     fn our_filter_goes_before_the_common_one() {
-        let of = |values| filter(values).0.0;
+        let of = |values| filter(values).0.console;
         assert_eq!(of(&[]), "info");
         assert_eq!(of(&[("RUST_LOG", "debug")]), "debug");
         assert_eq!(of(&[("RUST_LOG", "debug"), ("RLE_LOG", "rle=trace")]), "rle=trace");
@@ -232,7 +241,7 @@ mod tests {
 
     #[test]
     fn debug_shows_the_summaries_unless_a_filter_says_otherwise() {
-        let of = |values| filter(values).0.0;
+        let of = |values| filter(values).0.console;
         assert_eq!(of(&[("RLE_DEBUG", "1")]), "info,rle::profile=debug");
         assert_eq!(of(&[("RLE_DEBUG", "0")]), "info");
         assert_eq!(of(&[("RLE_DEBUG", "1"), ("RUST_LOG", "warn")]), "warn");
@@ -241,7 +250,7 @@ mod tests {
     #[test]
     fn a_wrong_filter_is_a_warning_that_names_it() {
         let (used, problem) = filter(&[("RLE_LOG", "rle=loud")]);
-        assert_eq!(used.0, "info");
+        assert_eq!(used.console, "info");
         let problem = problem.unwrap();
         assert!(problem.starts_with("RLE_LOG is `rle=loud`"), "{problem}");
     }
@@ -253,7 +262,7 @@ mod tests {
         let path = directory.path().join("ippo_0.log");
         let captured = Captured::default();
         let stderr = captured.clone();
-        let (subscriber, _) = subscriber(&Filter("warn".to_owned()), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&of("warn"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
             set_slot_log(Some(&SlotLog::open(&path)));
@@ -286,13 +295,13 @@ mod tests {
         let _turn = TURN.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
-        let default = Filter("info,rle::profile=debug".to_owned());
+        let default = Filter { console: DEBUG_FILTER.to_owned(), slot: DEBUG_FILTER };
         let (subscriber, change) = subscriber(&default, false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::debug!("before");
-            change(&default.at_level("debug"));
+            change(&Filter::at_level(DEBUG_FILTER, "debug"));
             tracing::debug!("in between");
-            change(&default.at_level("error"));
+            change(&Filter::at_level(DEBUG_FILTER, "error"));
             tracing::warn!("after");
             tracing::debug!(target: "rle::profile", "summary");
         });
@@ -307,7 +316,7 @@ mod tests {
         let _turn = TURN.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
-        let (subscriber, _) = subscriber(&Filter("info".to_owned()), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&of("info"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || tracing::info!("hello"));
         let text = captured.text();
         assert!(text.ends_with("  INFO hello\n"), "{text:?}");

@@ -1,7 +1,7 @@
 //! A place in the source that is timed, and the guards that time its calls.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::clock::Start;
 use super::debug;
@@ -16,14 +16,16 @@ pub struct Site {
     module: &'static str,
     group: Option<&'static str>,
     metric: bool,
-    /// Before the first call 0, then the row's number plus one; see [`NOTED`].
-    row: AtomicUsize,
+    /// Before the first call 0, then the bits of a [`Row`] plus one.
+    row: AtomicU32,
     /// `time_profile/<stage>`, from the first call that is logged or handed on.
     title: OnceLock<String>,
 }
 
-/// Set in [`Site::row`] where more is to be done with a call than to count it.
-const NOTED: usize = 1 << (usize::BITS - 1);
+/// The row's number, and in the lowest bit whether more is to be done with a call than to count
+/// it. Kept in guards, so that their end need not ask the site again.
+#[derive(Clone, Copy, Debug)]
+struct Row(u32);
 
 /// Times a call from [`Site::enter`] to its drop. The outermost of nested calls of one stage on a
 /// thread counts; a guard that is dropped on another thread counts in full.
@@ -31,6 +33,7 @@ const NOTED: usize = 1 << (usize::BITS - 1);
 #[must_use = "a guard that is dropped at once measures nothing"]
 pub struct Guard {
     site: &'static Site,
+    row: Row,
     entered: Entered,
     start: Start,
 }
@@ -40,6 +43,7 @@ pub struct Guard {
 #[must_use = "a guard that is dropped at once measures nothing"]
 pub struct AsyncGuard {
     site: &'static Site,
+    row: Row,
     start: Start,
 }
 
@@ -52,7 +56,7 @@ impl Site {
             module,
             group: None,
             metric: false,
-            row: AtomicUsize::new(0),
+            row: AtomicU32::new(0),
             title: OnceLock::new(),
         }
     }
@@ -86,15 +90,15 @@ impl Site {
     /// Begins to time a call on this thread.
     #[inline]
     pub fn enter(&'static self) -> Guard {
-        let entered = thread::enter(self.row() & !NOTED);
-        Guard { site: self, entered, start: Start::now() }
+        let row = self.row();
+        let entered = thread::enter(row.number());
+        Guard { site: self, row, entered, start: Start::now() }
     }
 
     /// Begins to time an `async` call.
     #[inline]
     pub fn enter_async(&'static self) -> AsyncGuard {
-        self.row();
-        AsyncGuard { site: self, start: Start::now() }
+        AsyncGuard { site: self, row: self.row(), start: Start::now() }
     }
 
     /// Begins to time a call on this thread, with `RLE_DEBUG` only.
@@ -109,24 +113,21 @@ impl Site {
         debug::is_on().then(|| self.enter_async())
     }
 
-    /// The row's number, with [`NOTED`].
     #[inline]
-    fn row(&self) -> usize {
+    fn row(&self) -> Row {
         match self.row.load(Ordering::Relaxed) {
             0 => self.first_use(),
-            row => row - 1,
+            row => Row(row - 1),
         }
     }
 
     #[cold]
-    fn first_use(&self) -> usize {
+    fn first_use(&self) -> Row {
         let module = self.module.rsplit("::").next().unwrap_or(self.module);
         let group = self.group.unwrap_or(module);
-        let mut row = registry::intern(RowKey { stage: self.stage(), group });
-        if self.metric || debug::is_on() {
-            row |= NOTED;
-        }
-        self.row.store(row + 1, Ordering::Relaxed);
+        let number = registry::intern(RowKey { stage: self.stage(), group });
+        let row = Row::new(number, self.metric || debug::is_on());
+        self.row.store(row.0 + 1, Ordering::Relaxed);
         row
     }
 
@@ -137,13 +138,29 @@ impl Site {
     }
 }
 
+impl Row {
+    fn new(number: usize, is_noted: bool) -> Self {
+        let bits = u32::try_from(number << 1).expect("a program has fewer than 2^31 stages");
+        Self(bits | u32::from(is_noted))
+    }
+
+    #[inline]
+    const fn number(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    const fn is_noted(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
 impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
         let ticks = self.start.elapsed();
-        let row = self.site.row();
-        let counted = thread::leave(row & !NOTED, self.entered, ticks);
-        if counted && row & NOTED != 0 {
+        let counted = thread::leave(self.row.number(), self.entered, ticks);
+        if counted && self.row.is_noted() {
             self.site.note(ticks);
         }
     }
@@ -153,9 +170,8 @@ impl Drop for AsyncGuard {
     #[inline]
     fn drop(&mut self) {
         let ticks = self.start.elapsed();
-        let row = self.site.row();
-        thread::record(row & !NOTED, ticks);
-        if row & NOTED != 0 {
+        thread::record(self.row.number(), ticks);
+        if self.row.is_noted() {
             self.site.note(ticks);
         }
     }

@@ -145,8 +145,6 @@ impl Drop for Keeper {
                     registry::retire(row, local.thread.get());
                 }
             }
-            // What is still open here ends as a call of no thread.
-            local.thread.set(NO_THREAD);
         });
     }
 }

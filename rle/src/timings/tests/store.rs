@@ -179,7 +179,7 @@ fn an_update_whose_closure_fails_or_panics_writes_nothing_and_frees_the_lock() {
     let record = |timings: &mut Timings| timings.record("a", 1.0, RunKey::none());
     let error = Timings::update(dir.path(), |timings| {
         record(timings)?;
-        Err(anyhow::anyhow!("of the user's own"))
+        Err(Box::<dyn std::error::Error>::from("of the user's own"))
     });
     assert_eq!(error.unwrap_err().to_string(), "of the user's own");
     let panicking = AssertUnwindSafe(|| {
