@@ -100,9 +100,9 @@ fn our_rate(backends: &[Backend]) -> f64 {
     let logger = logger(dir.path(), backends);
     let sink = logger.sink();
     let began = Instant::now();
-    for index in 0..SCALARS {
+    for (index, tag) in (0..SCALARS).zip(TAGS.iter().cycle()) {
         #[expect(clippy::cast_precision_loss, reason = "small")]
-        sink.log(TAGS[(index % 5).unsigned_abs() as usize], index as f64, index / 5);
+        sink.log(tag, index as f64, index / 5);
     }
     let report = logger.finish(RunOutcome::Complete);
     let seconds = began.elapsed().as_secs_f64();
@@ -113,20 +113,18 @@ fn our_rate(backends: &[Backend]) -> f64 {
 /// Bursts of one rollout's size, with pauses in which the writer does its work: what a training
 /// pays that computes something in between.
 fn nanoseconds_per_call(backends: &[Backend]) -> f64 {
-    const BURSTS: i64 = 200;
-    const CALLS: i64 = 500;
+    const BURSTS: i32 = 200;
+    const CALLS: i32 = 500;
     let dir = tempfile::tempdir().expect("a temporary directory can be made");
     let logger = logger(dir.path(), backends);
     let sink = logger.sink();
     let mut times = Vec::new();
     for burst in 0..BURSTS {
         let began = Instant::now();
-        for call in 0..CALLS {
-            sink.log(TAGS[(call % 5).unsigned_abs() as usize], 0.5, burst * CALLS + call);
+        for (call, tag) in (0..CALLS).zip(TAGS.iter().cycle()) {
+            sink.log(tag, 0.5, (burst * CALLS + call).into());
         }
-        times.push(
-            began.elapsed().as_secs_f64() * 1e9 / f64::from(i32::try_from(CALLS).unwrap_or(1)),
-        );
+        times.push(began.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS));
         thread::sleep(Duration::from_millis(2));
     }
     assert_eq!(logger.finish(RunOutcome::Complete).lost(), 0);

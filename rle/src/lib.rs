@@ -11,6 +11,8 @@ mod canonical;
 mod error;
 pub mod hardware;
 mod host;
+#[cfg(feature = "suite")]
+pub mod metrics;
 mod stage;
 mod storage;
 mod suggest;
@@ -34,7 +36,6 @@ mod context;
 #[cfg(feature = "suite")]
 mod digest;
 #[cfg(feature = "suite")]
-pub mod metrics;
 #[doc(hidden)]
 pub mod private;
 #[cfg(feature = "suite")]

@@ -394,3 +394,6 @@ fn float(x: f64) -> String {
     let sign = if exponent.starts_with('-') { "" } else { "+" };
     format!("{mantissa}{point}e{sign}{exponent}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -287,3 +287,6 @@ fn session_end(path: &Path) -> io::Result<Option<u64>> {
     let tag = value.and_then(|value| Fields::text_of(value, 1));
     Ok((tag == Some(END_TAG)).then_some(offset))
 }
+
+#[cfg(test)]
+mod tests;

@@ -462,3 +462,6 @@ fn json_item(out: &mut Vec<u8>, value: f64) {
         written.expect("a vector takes everything");
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ impl Past {
 pub(super) struct PastRow {
     pub(super) step: i64,
     pub(super) runtime: f64,
-    items: Vec<(String, String)>,
+    pub(super) items: Vec<(String, String)>,
 }
 
 impl PastRow {
