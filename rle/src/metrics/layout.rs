@@ -1,7 +1,9 @@
 //! Where the files of a run lie: `<log_dir>/<project>/<name>/<backend>`.
 
+#[cfg(feature = "loggers")]
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "loggers")]
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "loggers")]
@@ -22,14 +24,15 @@ pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
     log_dir.join(directory_name(project)).join(directory_name(name))
 }
 
-#[cfg(feature = "loggers")]
 /// The directory of a backend, which all runs of an experiment share.
+#[cfg(feature = "loggers")]
 pub(super) fn directory(run: &LoggedRun, log_dir: &Path, backend: Backend) -> PathBuf {
     experiment(log_dir, &run.project, &run.name).join(backend.name())
 }
 
 /// The project as a backend takes it; that it is another one is said once in a process, not once
 /// a run.
+#[cfg(feature = "loggers")]
 pub(super) fn accepted_project(backend: &str, project: &str, accepted: String) -> String {
     static SAID: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     if accepted != project {
