@@ -341,3 +341,35 @@ fn send(slot: &str, hand_over: &HandOver) -> Option<Unsent> {
     };
     Some(Unsent { slot: slot.to_owned(), why, command })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_in_any_case_and_others_find_their_neighbour() {
+        assert_eq!(level(" Warn ").unwrap(), "warn");
+        let refused = level("wran").unwrap_err().to_string();
+        assert!(refused.ends_with("did you mean `warn`?"), "{refused}");
+    }
+
+    #[test]
+    fn backends_need_their_feature_and_none_needs_nothing() {
+        let words = |words: &[&str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).collect()
+        };
+        assert_eq!(backends(&words(&["none"])).unwrap(), []);
+        let asked = backends(&words(&["wandb", "tensorboard"]));
+        if cfg!(feature = "loggers") {
+            assert_eq!(asked.unwrap(), [Backend::Wandb, Backend::TensorBoard]);
+        } else {
+            let refused = asked.unwrap_err().to_string();
+            assert!(refused.contains("without the feature `loggers`"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn nothing_lost_is_nothing_said() {
+        assert_eq!(loss(&LogReport::default()), None);
+    }
+}
