@@ -24,6 +24,8 @@ const RETIRED_KEYS: [&str; 8] = [
 const OWN_KEYS: [&str; 4] = ["hardware_id", "seconds", "run_idx", "label"];
 /// What stands before each line of an entry in the file.
 const INDENT: &str = "\n      ";
+/// The tables and lists around an entry in the file: all of it, its stage, the list `runs`.
+const DEPTH: usize = 3;
 /// The longest text whose places fit the ranges of an entry.
 const MAX_BYTES: usize = 1 << 30;
 
@@ -143,9 +145,14 @@ impl RunEntry {
     /// The entry that is all of a text.
     fn of_text(text: String) -> Result<Self, String> {
         let source = Arc::new(text);
-        Self::scan(&mut Scanner::new(&source), &source).map_err(|fault| match fault {
+        // What is refused here would be refused of the file that it is saved into.
+        let scanned = Self::scan(&mut Scanner::of_part(&source, DEPTH), &source);
+        scanned.map_err(|fault| match fault {
             Fault::Content(problem) => problem,
-            fault => format!("has no JSON form: {fault:?}"),
+            Fault::Syntax(_, problem) => {
+                format!("has further values that no file holds: {problem}")
+            }
+            Fault::End => "has further values without an end".to_owned(),
         })
     }
 
@@ -241,8 +248,11 @@ impl RunEntry {
 
     /// Every hardware that the time was measured on: the entry's and those of its segments.
     pub fn hardware_ids(&self) -> BTreeSet<String> {
-        let segments = self.segments().into_iter().map(|segment| segment.hardware_id);
-        segments.chain([self.hardware_id().to_owned()]).collect()
+        let extra = self.extra();
+        let segments = extra.get("segments").and_then(Value::as_array).unwrap_or_default();
+        // Also of a segment that does not say its time: part of the sum is of that hardware.
+        let ids = segments.iter().filter_map(|segment| segment.get("hardware_id")?.as_str());
+        ids.chain([self.hardware_id()]).map(str::to_owned).collect()
     }
 
     /// The whole entry as a value.
