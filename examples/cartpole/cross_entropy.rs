@@ -84,7 +84,7 @@ impl CrossEntropy {
     }
 
     /// Draws a generation and plays with each policy of it.
-    #[rle::timed("rollout")]
+    #[rle::timed("rollout", metric)]
     fn rollout(&mut self) -> Vec<Scored> {
         (0..self.config.population)
             .map(|_| {
@@ -104,7 +104,7 @@ impl CrossEntropy {
     }
 
     /// Moves to the mean and the spread of the best and returns their mean return.
-    #[rle::timed("train")]
+    #[rle::timed("train", metric)]
     fn train(&mut self, mut generation: Vec<Scored>) -> f64 {
         generation.sort_by(|one, other| other.1.total_cmp(&one.1));
         generation.truncate(self.config.elites);

@@ -78,6 +78,7 @@ fn learn<L: Learner>(
     ctx.progress().set_position(learner.iteration().into());
     while learner.iteration() < learner.iterations() {
         learner.iterate();
+        log(ctx, learner.history());
         ctx.progress().inc(1);
         ctx.progress().set_message(recent_return(learner.history()));
         let stop = ctx.should_stop();
@@ -93,6 +94,8 @@ fn learn<L: Learner>(
     let constants: Constants = ctx.env_config_as()?;
     let evaluation_return =
         evaluate(learner.policy(), constants, ctx.stream("evaluation"), EVALUATION_EPISODES);
+    let steps = learner.history().global_step.last().copied().unwrap_or_default();
+    ctx.log("evaluation_return", evaluation_return, steps);
     let policy = ctx.artifact_path("policy.json")?;
     fs::write(&policy, serde_json::to_vec(learner.policy())?)?;
 
@@ -107,6 +110,17 @@ fn learn<L: Learner>(
         result = result.metric(name, curve);
     }
     Ok(result)
+}
+
+/// Logs the iteration that has just ended, over the environment steps taken.
+fn log(ctx: &RunContext, history: &History) {
+    let Some(&step) = history.global_step.last() else { return };
+    let curves = history.curves.iter().map(|(name, curve)| (name.as_str(), curve));
+    for (name, curve) in curves.chain([("return_mean", &history.return_mean)]) {
+        if let Some(&value) = curve.last() {
+            ctx.log(name, value, step);
+        }
+    }
 }
 
 fn recent_return(history: &History) -> String {

@@ -108,7 +108,7 @@ impl QLearning {
     }
 
     /// Plays an episode: mostly what seems best, now and then anything.
-    #[rle::timed("rollout")]
+    #[rle::timed("rollout", metric)]
     fn rollout(&mut self) -> Trajectory {
         let exploration = self.config.exploration * self.history.remaining(self.config.episodes);
         let Self { environment, table, rng, .. } = self;
@@ -124,7 +124,7 @@ impl QLearning {
     /// Learns from an episode, last step first, so that what its end was worth reaches all of it.
     ///
     /// Returns the mean square of the temporal-difference errors.
-    #[rle::timed("train")]
+    #[rle::timed("train", metric)]
     fn train(&mut self, episode: &Trajectory) -> f64 {
         let Config { learning_rate, final_learning_rate, discount, .. } = self.config;
         let remaining = self.history.remaining(self.config.episodes);

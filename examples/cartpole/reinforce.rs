@@ -79,7 +79,7 @@ impl Reinforce {
     }
 
     /// Plays the episodes of one update, each action drawn from the policy.
-    #[rle::timed("rollout")]
+    #[rle::timed("rollout", metric)]
     fn rollout(&mut self) -> Vec<Trajectory> {
         let Self { environment, policy, rng, .. } = self;
         let mut explore = |state| {
@@ -92,14 +92,15 @@ impl Reinforce {
         (0..self.config.episodes_per_iteration).map(|_| environment.episode(&mut explore)).collect()
     }
 
-    /// Follows the policy gradient once and returns the loss.
-    #[rle::timed("train")]
-    fn train(&mut self, episodes: &[Trajectory]) -> f64 {
+    /// Follows the policy gradient once; returns the loss, and the mean entropy of the policy in the
+    /// states met, in nats.
+    #[rle::timed("train", metric)]
+    fn train(&mut self, episodes: &[Trajectory]) -> (f64, f64) {
         let advantages = self.advantages(episodes);
         let steps = episodes.iter().flat_map(|episode| &episode.steps);
         let scale = 1.0 / count(advantages.len());
         let mut gradient = vec![0.0; self.policy.network.len()];
-        let mut loss = 0.0;
+        let (mut loss, mut entropy) = (0.0, 0.0);
         for (step, advantage) in steps.zip(&advantages) {
             let right = self.policy.probability_of_right(step.state);
             // With p the probability of right: d ln p / d log-odds = 1 - p, d ln (1 - p) = -p.
@@ -108,13 +109,14 @@ impl Reinforce {
                 Action::Left => (1.0 - right, -right),
             };
             loss -= scale * advantage * likelihood.ln();
+            entropy += scale * binary_entropy(right);
             let slope = -scale * advantage * slope;
             self.policy.network.add_gradient(step.state.to_array(), slope, &mut gradient);
         }
         let learning_rate =
             self.config.learning_rate * self.history.remaining(self.config.iterations);
         self.optimiser.descend(&mut self.policy.network, &gradient, learning_rate);
-        loss
+        (loss, entropy)
     }
 
     /// The discounted return from every step on, shifted and scaled to mean 0 and deviation 1:
@@ -136,6 +138,12 @@ impl Reinforce {
     }
 }
 
+/// The entropy of a choice between two, in nats: 0 where it is certain.
+fn binary_entropy(probability: f64) -> f64 {
+    let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+    term(probability) + term(1.0 - probability)
+}
+
 impl Learner for Reinforce {
     type Policy = NetworkPolicy;
 
@@ -145,11 +153,11 @@ impl Learner for Reinforce {
 
     fn iterate(&mut self) {
         let episodes = self.rollout();
-        let loss = self.train(&episodes);
+        let (loss, entropy) = self.train(&episodes);
         for episode in &episodes {
             self.history.add_episode(episode);
         }
-        self.history.end_iteration(&[("loss", loss)]);
+        self.history.end_iteration(&[("loss", loss), ("entropy", entropy)]);
     }
 
     fn policy(&self) -> &NetworkPolicy {

@@ -1,5 +1,6 @@
 //! What a trainer or a prepare sees of its run.
 
+mod logging;
 mod test_run;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::artifact;
 use crate::checkpoint::Checkpoint;
+use crate::metrics::MetricSink;
 use crate::profile;
 use crate::progress::Progress;
 use crate::run_result::RunResult;
@@ -76,6 +78,7 @@ struct RunState {
     progress: Progress,
     timings: TimingSheet,
     checkpoint: Checkpoint,
+    logger: MetricSink,
     stop: Stop,
 }
 
@@ -94,6 +97,7 @@ pub(crate) struct RunParts {
     pub(crate) required: BTreeMap<String, PathBuf>,
     pub(crate) progress: Progress,
     pub(crate) checkpoint: Checkpoint,
+    pub(crate) logger: MetricSink,
     pub(crate) stop: Stop,
 }
 
@@ -109,6 +113,7 @@ impl RunContext {
             required,
             progress,
             checkpoint,
+            logger,
             stop,
         } = parts;
         let timings = TimingSheet::default();
@@ -123,6 +128,7 @@ impl RunContext {
             progress,
             timings,
             checkpoint,
+            logger,
             stop,
         }))
     }

@@ -85,6 +85,7 @@ pub use crate::{
     artifact::PathKind,
     checkpoint::{Checkpoint, Latest},
     context::{PrepareContext, RunContext, TestRun},
+    metrics::log_metric,
     progress::Progress,
     provenance::ProvenanceMode,
     record::{

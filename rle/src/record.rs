@@ -123,6 +123,19 @@ pub struct Attempt {
     /// Its own run time in seconds; none where it was killed.
     #[serde(default)]
     pub seconds: Option<f64>,
+    /// What of its metrics the loggers could not keep, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_loss: Option<LogLoss>,
+}
+
+/// Metrics that were logged and are not in every file that should hold them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLoss {
+    /// The number of points.
+    pub points: u64,
+    /// The first error of each backend that had one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub problems: BTreeMap<String, String>,
 }
 
 /// A deliberate reuse across a named difference.
@@ -188,6 +201,10 @@ pub struct RecordHead {
     pub artifacts: BTreeMap<String, Value>,
     /// Description of the last checkpoint.
     pub checkpoint: Option<Value>,
+    /// The directory of the logged metrics, with one for each backend below it: relative to the
+    /// export directory, or absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_dir: Option<String>,
 }
 
 /// A whole record, as analysis code reads it.

@@ -33,7 +33,7 @@ pub struct Episode {
 }
 
 /// Metrics below this are durations.
-const DURATIONS: &str = "time_profile/";
+pub(crate) const DURATIONS: &str = "time_profile/";
 
 /// A number, or a list of numbers.
 fn durations(value: &impl Serialize) -> Option<Vec<f64>> {
@@ -141,6 +141,17 @@ impl RunResult {
             self.checkpoint = Some(value);
         }
         self
+    }
+
+    /// What was logged is a metric too, unless the algorithm gives one of that name itself.
+    pub(crate) fn add_logged(&mut self, values: impl IntoIterator<Item = (String, f64)>) {
+        for (name, value) in values {
+            if !self.metrics.contains_key(&name)
+                && let Some(value) = self.convert("metric", &name, &value)
+            {
+                self.metrics.insert(name, value);
+            }
+        }
     }
 
     /// A value in which the words for non-finite numbers stand for those numbers.

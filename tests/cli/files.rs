@@ -240,6 +240,9 @@ fn a_superseded_record_points_at_the_outputs_that_it_keeps() {
     assert!(lab.out(&text(&record["artifact_paths"]["curves"]["path"])).is_dir());
     let mut expected: Value = serde_json::from_str(&whole).unwrap();
     expected["artifact_paths"] = record["artifact_paths"].clone();
+    let curves = text(&record["log_dir"]);
+    assert!(lab.out(&curves).starts_with(&aside) && lab.out(&curves).is_dir(), "{curves}");
+    expected["log_dir"] = record["log_dir"].clone();
     assert_eq!(record, expected, "all else is kept");
     assert_ne!(fs::read(lab.out("alpha/artifacts/run_0/policy.txt")).unwrap(), old);
 }

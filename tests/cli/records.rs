@@ -25,8 +25,8 @@ fn a_record_has_every_field_and_the_head_comes_first() {
         .collect();
     let expected = "schema_version status request algorithm run_idx seed seeds environment \
                     common_config provenance required_artifacts artifact_paths hardware_id \
-                    started_at finished_at seconds attempts summary artifacts checkpoint metrics \
-                    episode_history";
+                    started_at finished_at seconds attempts summary artifacts checkpoint log_dir \
+                    metrics episode_history";
     assert_eq!(keys.join(" "), expected);
     let record = lab.record("beta_1");
     assert_eq!(record["status"], "complete");

@@ -272,6 +272,9 @@ fn restored_record(
         }
         place.path.clone_from(&tracked.path);
     }
+    if let Some(log_dir) = origin.log_dirs.get(&name) {
+        whole.head.log_dir = Some(log_dir.clone());
+    }
     failpoint()?;
     let restored = entry.path.join(RESTORED);
     fs::create_dir_all(&restored)

@@ -1,5 +1,6 @@
 //! What of a slot goes where.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use super::transfer::{Step, Transfer, relative};
 use crate::Error;
 use crate::artifact;
 use crate::checkpoint;
+use crate::metrics;
 use crate::record::{self, RecordHead};
 use crate::slot::SlotId;
 use crate::storage::{failpoint, write_atomically, write_json_atomically};
@@ -36,6 +38,9 @@ pub(super) struct Origin {
     pub(super) moved: Vec<Moved>,
     /// Tracked outputs of records: where they lay.
     pub(super) tracked: Vec<Tracked>,
+    /// The directory of the logged metrics, as the live record of that file name had it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) log_dirs: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +64,7 @@ impl Gathered {
         self.origin.slots.extend(other.origin.slots);
         self.origin.moved.extend(other.origin.moved);
         self.origin.tracked.extend(other.origin.tracked);
+        self.origin.log_dirs.extend(other.origin.log_dirs);
     }
 
     pub(super) fn write_origin(&self, transfer: &Transfer<'_>) -> Result<(), Error> {
@@ -126,6 +132,7 @@ fn record(
         return write_atomically(&copy, |writer| writer.write_all(&bytes));
     };
     outputs(gathered, transfer, export_dir, slot, &mut whole.head, &name, within)?;
+    curves(gathered, transfer, export_dir, slot, &mut whole.head, &name, within)?;
     record::write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)
 }
 
@@ -172,6 +179,37 @@ fn outputs(
         tracked.path = relative(export_dir, &transfer.destination().join(place));
         let (record, label) = (record.to_owned(), label.clone());
         gathered.origin.tracked.push(Tracked { record, label, path: stored });
+    }
+    Ok(())
+}
+
+/// Logged metrics below the export directory move; elsewhere they are what they are until the next
+/// run of the slot puts them aside.
+fn curves(
+    gathered: &mut Gathered,
+    transfer: &Transfer<'_>,
+    export_dir: &Path,
+    slot: &SlotId,
+    head: &mut RecordHead,
+    record: &str,
+    within: &impl Fn(&str) -> String,
+) -> Result<(), Error> {
+    let Some(stored) = head.log_dir.clone().filter(|stored| !Path::new(stored).is_absolute())
+    else {
+        return Ok(());
+    };
+    let live = artifact::resolve_stored(export_dir, &stored);
+    let found = metrics::directories(&live, &slot.file_stem())
+        .map_err(|error| Error::io("list", &live, error))?;
+    for path in &found {
+        let name = path.strip_prefix(&live).unwrap_or(path).to_string_lossy();
+        let to = within(&format!("logs/{name}"));
+        gathered.move_to(transfer, relative(export_dir, path), to);
+    }
+    if !found.is_empty() {
+        let archived = transfer.destination().join(within("logs"));
+        head.log_dir = Some(relative(export_dir, &archived));
+        gathered.origin.log_dirs.insert(record.to_owned(), stored);
     }
     Ok(())
 }

@@ -31,6 +31,18 @@ pub(crate) struct Manifest {
     /// Stage times so far, over all attempts that led here.
     #[serde(default)]
     pub(crate) stages: BTreeMap<String, StageSum>,
+    /// How far the metrics had come; none where nothing was logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) logged: Option<Logged>,
+}
+
+/// The metrics that were logged before a checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Logged {
+    /// The highest step: what the files hold of later ones is superseded by a run that goes on.
+    pub(crate) step: i64,
+    /// The last value of each name.
+    pub(crate) last_values: Value,
 }
 
 /// One file of a checkpoint.

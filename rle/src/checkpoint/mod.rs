@@ -23,12 +23,15 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::artifact;
+use crate::metrics::{MetricSink, Standing};
 use crate::profile::RunTimer;
+use crate::run_result::DURATIONS;
 use crate::slot::SlotId;
 use crate::stop::Stop;
 use crate::storage::write_atomically;
 use crate::value::Value;
 
+use format::Logged;
 pub(crate) use format::{Manifest, StageSum};
 pub(crate) use store::{Found, directory, find, newer_problem};
 #[cfg(feature = "cli")]
@@ -79,6 +82,15 @@ impl Latest {
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.manifest.sequence
+    }
+
+    /// How far the metrics had come.
+    pub(crate) fn logged(&self) -> Option<Standing> {
+        let logged = self.manifest.logged.as_ref()?;
+        Some(Standing {
+            highest_step: Some(logged.step),
+            last_values: logged.last_values.to().unwrap_or_default(),
+        })
     }
 
     pub(crate) fn manifest(&self) -> &Manifest {
@@ -144,6 +156,7 @@ struct State {
     stop_at_save: Option<Stop>,
     began: Instant,
     timer: Mutex<Option<Arc<RunTimer>>>,
+    metrics: Mutex<Option<MetricSink>>,
     store: Mutex<Store>,
 }
 
@@ -169,6 +182,7 @@ impl Checkpoint {
             stop_at_save,
             began: Instant::now(),
             timer: Mutex::new(None),
+            metrics: Mutex::new(None),
             store: Mutex::new(store),
         }))
     }
@@ -176,6 +190,12 @@ impl Checkpoint {
     /// Stage times go into the checkpoints of the run that `timer` counts.
     pub(crate) fn count_with(&self, timer: Arc<RunTimer>) {
         *self.0.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+    }
+
+    /// What is logged to `metrics` is in its files before a checkpoint counts, which says how far
+    /// it had come.
+    pub(crate) fn log_with(&self, metrics: MetricSink) {
+        *self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(metrics);
     }
 
     /// Whether this start saves checkpoints. Where it is off, [`save`](Self::save) and
@@ -250,11 +270,25 @@ impl Checkpoint {
             .map_err(|error| error.under_key("checkpoint metadata"))?;
         let seconds = self.0.seconds_before + self.0.began.elapsed().as_secs_f64();
         let stages = self.stages();
-        self.store().save(self.0.attempt, metadata, seconds, stages)?;
+        let logged = self.logged()?;
+        self.store().save(self.0.attempt, metadata, seconds, stages, logged)?;
         if let Some(stop) = &self.0.stop_at_save {
             stop.ask();
         }
         Ok(())
+    }
+
+    fn logged(&self) -> Result<Option<Logged>, Error> {
+        let metrics = self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(metrics) = metrics else { return Ok(None) };
+        // First what is there, then its way to the files: what comes in between is superseded.
+        let mut standing = metrics.standing();
+        standing.last_values.retain(|name, _| !name.starts_with(DURATIONS));
+        metrics.flush();
+        let Some(step) = standing.highest_step else { return Ok(None) };
+        let last_values = Value::from_serialize_lossless(&standing.last_values)
+            .map_err(|error| error.under_key("logged metrics"))?;
+        Ok(Some(Logged { step, last_values }))
     }
 
     /// Stage times of the attempts that led here and of this one.

@@ -14,7 +14,7 @@ use crate::storage::{sweep_leftovers, sync_directory, write_json_atomically};
 use crate::value::Value;
 
 use super::Latest;
-use super::format::{Manifest, Payload, SCHEMA_VERSION, StageSum};
+use super::format::{Logged, Manifest, Payload, SCHEMA_VERSION, StageSum};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 const GENERATION: &str = "generation_";
@@ -182,6 +182,9 @@ fn read(path: &Path) -> Result<Manifest, Unreadable> {
             let mut manifest: Manifest =
                 value.to().map_err(|error| broken(format!("is no manifest: {error}")))?;
             manifest.metadata.restore_non_finite();
+            if let Some(logged) = &mut manifest.logged {
+                logged.last_values.restore_non_finite();
+            }
             Ok(manifest)
         }
         None => Err(broken("is no manifest: it has no schema_version".to_owned())),
@@ -269,6 +272,7 @@ impl Store {
         metadata: Value,
         seconds: f64,
         stages: BTreeMap<String, StageSum>,
+        logged: Option<Logged>,
     ) -> Result<(), Error> {
         let generation = self.open_generation()?;
         let sequence = self.open.expect("a generation was just opened");
@@ -286,6 +290,7 @@ impl Store {
             payloads,
             attempt,
             stages,
+            logged,
         };
         sync_directory(&self.home)?;
         write_json_atomically(&generation.join(MANIFEST), &manifest)?;

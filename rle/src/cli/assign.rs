@@ -1,25 +1,29 @@
 //! The layers over the suite's own values, lowest first: configuration file, environment
 //! variables, `--set`, options.
 
+mod log;
+mod read;
+
 use std::env;
 use std::ffi::OsString;
-use std::time::Duration;
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::config_override::{AlgorithmOverride, ConfigChange};
-use crate::provenance::ProvenanceMode;
 use crate::request::EXCLUDED_COMMON_KEYS;
 use crate::suggest;
+use crate::suite::SuiteConfig;
 use crate::suite::selection::{flag_option, near_or_list};
-use crate::suite::settings::{Kind, SETTINGS};
-use crate::suite::{OnBusy, SuiteConfig};
+use crate::suite::settings::{Kind, LOG_SECTION, SETTINGS};
 use crate::typed;
 use crate::value::Value;
 
 use super::args::Invocation;
 use super::file;
 use super::show::Format;
+pub(super) use log::setting as log_setting;
+use read::{duration, non_empty, on_busy, provenance_mode, run_numbers};
+pub(super) use read::{format, truth, whole, words};
 
 /// Variables that a flag's name could collide with but that mean something else.
 const OTHER_VARIABLES: [&str; 5] =
@@ -181,7 +185,7 @@ impl<'a> Layers<'a> {
             "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
             "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
             "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
-            "export_dir" => self.config.export_dir = non_empty(raw, origin)?.into(),
+            "export_dir" => self.config.export_dir = non_empty(raw, origin, "a path")?.into(),
             "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
             "just_vis" => self.config.just_vis = truth(raw, origin)?,
             "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
@@ -201,6 +205,7 @@ impl<'a> Layers<'a> {
             "provenance" => self.provenance(raw, origin)?,
             "provenance_packages" => self.config.provenance_packages = words(raw, origin)?,
             "provenance_inputs" => self.config.provenance_inputs = words(raw, origin)?,
+            key if log::is_setting(key) => log::assign(&mut self.config.log, key, raw, origin)?,
             flag => {
                 let on = truth(raw, origin)?;
                 self.config.common_config.remove(flag);
@@ -292,6 +297,10 @@ impl<'a> Layers<'a> {
             [root, key] if root == "provenance" => {
                 self.provenance(&Raw::Text(format!("{key}={text}")), origin)
             }
+            [root, key] if root == LOG_SECTION => {
+                let setting = log::setting(key)?;
+                self.assign(setting, &Raw::Text(text.to_owned()), &format!("{origin} log.{key}"))
+            }
             [key] if self.is_layered(key) => {
                 self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
             }
@@ -302,6 +311,7 @@ impl<'a> Layers<'a> {
                     let example = match root {
                         "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
                         "provenance" => "provenance.KEY=VALUE",
+                        LOG_SECTION => "log.backend=wandb",
                         "variants" => "algorithm_configs.\"VARIANT\".KEY=VALUE",
                         _ => "env_config.KEY=VALUE",
                     };
@@ -327,7 +337,7 @@ impl<'a> Layers<'a> {
     pub(super) fn roots(&self) -> Vec<&'a str> {
         let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
         let mut roots: Vec<&str> =
-            ["env_config", "common_config", "algorithm_configs", "variants"].into();
+            ["env_config", "common_config", "algorithm_configs", "variants", LOG_SECTION].into();
         roots.extend(layered.chain(self.flags()));
         roots
     }
@@ -360,53 +370,6 @@ fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
     Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
 }
 
-fn shown(raw: &Raw) -> String {
-    match raw {
-        Raw::Text(text) => format!("`{text}`"),
-        Raw::Value(value) => format!("`{value}`"),
-    }
-}
-
-pub(super) fn truth(raw: &Raw, origin: &str) -> Result<bool, Error> {
-    let read = match raw {
-        Raw::Text(text) => typed::bool_word(text),
-        Raw::Value(value) => value.as_bool(),
-    };
-    read.ok_or_else(|| {
-        Error::usage(format!(
-            "{origin}: {} is no truth value; use one of {}",
-            shown(raw),
-            typed::BOOL_WORDS
-        ))
-    })
-}
-
-/// A whole number up to `most`; large seeds may be written as text in a TOML file.
-pub(super) fn whole<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) -> Result<N, Error> {
-    let read = match raw {
-        Raw::Text(text) => text.trim().parse::<u64>().ok(),
-        Raw::Value(value) => {
-            value.as_u64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
-        }
-    };
-    read.and_then(|number| N::try_from(number).ok()).ok_or_else(|| {
-        Error::usage(format!("{origin}: {} is no whole number from 0 to {most}", shown(raw)))
-    })
-}
-
-pub(super) fn format(text: &str, origin: &str) -> Result<Format, Error> {
-    Format::parse(text)
-        .ok_or_else(|| Error::usage(format!("{origin}: `{text}` is no format; use text or json")))
-}
-
-fn provenance_mode(raw: &Raw, origin: &str) -> Result<ProvenanceMode, Error> {
-    let read = match raw {
-        Raw::Text(text) | Raw::Value(Value::String(text)) => ProvenanceMode::parse(text),
-        Raw::Value(value) => Err(format!("expected a mode such as \"capture\", found `{value}`")),
-    };
-    read.map_err(|problem| Error::usage(format!("{origin}: {problem}")))
-}
-
 /// A fact that is there already decides by its kind how the text is read; a new one is a text.
 fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
     if metadata.get(key).is_some() {
@@ -414,80 +377,6 @@ fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::Co
     }
     metadata.insert(key, text);
     Ok(())
-}
-
-fn non_empty(raw: &Raw, origin: &str) -> Result<String, Error> {
-    let text = match raw {
-        Raw::Text(text) => Some(text.as_str()),
-        Raw::Value(value) => value.as_str(),
-    };
-    text.filter(|text| !text.is_empty())
-        .map(ToOwned::to_owned)
-        .ok_or_else(|| Error::usage(format!("{origin}: expected a path, found {}", shown(raw))))
-}
-
-/// `1`, `0,2`, `[0,2]`, or an array of a TOML file, as texts.
-pub(super) fn words(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
-    let text = match raw {
-        Raw::Text(text) => text.as_str(),
-        Raw::Value(Value::String(text)) => text,
-        Raw::Value(Value::Array(items)) => {
-            return Ok(items
-                .iter()
-                .map(|item| item.as_str().map_or_else(|| item.to_string(), ToOwned::to_owned))
-                .collect());
-        }
-        Raw::Value(value @ Value::Number(_)) => return Ok(vec![value.to_string()]),
-        Raw::Value(value) => {
-            return Err(Error::usage(format!("{origin}: expected a list, found `{value}`")));
-        }
-    };
-    let inner = text.trim();
-    let inner =
-        inner.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(inner).trim();
-    if inner.is_empty() {
-        return Ok(Vec::new());
-    }
-    let unquoted = |word: &str| word.trim().trim_matches(['"', '\'']).to_owned();
-    Ok(inner.split(',').map(unquoted).collect())
-}
-
-fn duration(raw: &Raw, origin: &str) -> Result<Duration, Error> {
-    let text = match raw {
-        Raw::Text(text) => text.clone(),
-        Raw::Value(value) => value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned),
-    };
-    humantime::parse_duration(&text).map_err(|_| {
-        Error::usage(format!(
-            "{origin}: `{text}` is no duration; give one with its unit, such as 90s, 15m or 2h 30m"
-        ))
-    })
-}
-
-fn on_busy(raw: &Raw, origin: &str) -> Result<OnBusy, Error> {
-    let text = match raw {
-        Raw::Text(text) => Some(text.as_str()),
-        Raw::Value(value) => value.as_str(),
-    };
-    match text {
-        Some("wait") => Ok(OnBusy::Wait),
-        Some("skip") => Ok(OnBusy::Skip),
-        Some("fail") => Ok(OnBusy::Fail),
-        _ => Err(Error::usage(format!("{origin}: {} is none of wait, skip, fail", shown(raw)))),
-    }
-}
-
-fn run_numbers(raw: &Raw, origin: &str) -> Result<Vec<u32>, Error> {
-    words(raw, origin)?
-        .iter()
-        .map(|word| {
-            word.parse().map_err(|_| {
-                Error::usage(format!(
-                    "{origin}: `{word}` is no run number; give zero-based runs such as 1 or 0,2"
-                ))
-            })
-        })
-        .collect()
 }
 
 /// What a configuration file may hold beside its tables.

@@ -8,10 +8,11 @@ use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::suggest;
 use crate::suite::Variant;
 use crate::suite::selection::reserved_key;
+use crate::suite::settings::LOG_SECTION;
 use crate::typed;
 use crate::value::Value;
 
-use super::assign::{Layers, Raw, unknown_key};
+use super::assign::{Layers, Raw, log_setting, unknown_key};
 
 /// Applies the file at `path`.
 ///
@@ -57,6 +58,14 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                 for (name, variant) in variants {
                     let read = variant_of(path, &origin, &name, variant)?;
                     layers.config.variants.insert(name, read);
+                }
+            }
+            LOG_SECTION => {
+                let Value::Object(table) = as_table(path, &key, value)? else { continue };
+                for (name, value) in table {
+                    let setting = log_setting(&name).map_err(|error| problem(error.to_string()))?;
+                    let origin = format!("{origin}: {key}.{name}");
+                    layers.assign(setting, &Raw::Value(value), &origin)?;
                 }
             }
             key if layers.roots().contains(&key) => {

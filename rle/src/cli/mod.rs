@@ -75,6 +75,7 @@ fn carry_out(
         config.source_dir = Some(program.manifest_dir.into());
     }
     let request = assign::assign_all(config, &invocation, &specs)?;
+    console::set_level(request.config.log.level.as_deref());
     match invocation.command {
         Command::Timings | Command::Locks => looking::of_program(&request, &invocation),
         Command::List => {

@@ -182,6 +182,8 @@ impl Trial<'_> {
         config.jobs = 1;
         config.timeout = None;
         config.stop_at_save = stop_at_save;
+        config.log.backends = Some(vec!["none".to_owned()]);
+        config.log.mode = None;
         let start = Start::new(config, false, self.specs.to_vec())?;
         let mut report = start.run(SuiteConsole::for_program(), Mode::Library)?;
         let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use tracing::Subscriber;
@@ -11,6 +12,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
@@ -18,6 +20,9 @@ use super::environment::{on_terminal, variable, wants_colour};
 use super::slot_log::{self, SlotLog};
 use super::stderr::{self, LogWriter};
 use super::text::escape_controls;
+
+/// Variables that hold a filter, the first before the second.
+const FILTERS: [&str; 2] = ["RLE_LOG", "RUST_LOG"];
 
 /// The filter without one in the environment.
 const DEFAULT_FILTER: &str = "info";
@@ -30,12 +35,32 @@ const DEBUG_FILTER: &str = "info,rle::profile=debug";
 /// program has a subscriber of its own already, that one stays.
 pub(crate) fn init_logging() {
     let (filter, problem) = Filter::find(variable);
+    let is_chosen = problem.is_none() && FILTERS.iter().any(|name| variable(name).is_some());
     let colour = wants_colour(variable, on_terminal());
-    let installed = subscriber(&filter, colour, || LogWriter).try_init().is_ok();
-    if let (true, Some(problem)) = (installed, problem) {
+    let (subscriber, change) = subscriber(&filter, colour, || LogWriter);
+    if subscriber.try_init().is_err() {
+        return;
+    }
+    if !is_chosen {
+        // Set once: the subscriber is the process's.
+        let _ = CHANGE.set(Box::new(change));
+    }
+    if let Some(problem) = problem {
         tracing::warn!("{problem}");
     }
 }
+
+/// Sends events from that level on to stderr, unless the environment has a filter.
+pub(crate) fn set_level(level: Option<&str>) {
+    if let (Some(level), Some(change)) = (level, CHANGE.get()) {
+        change(&Filter::at_level(Filter::default_text(variable), level));
+    }
+}
+
+/// Puts another filter in the place of the one that the environment has not chosen.
+static CHANGE: OnceLock<Change> = OnceLock::new();
+
+type Change = Box<dyn Fn(&Filter) + Send + Sync>;
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,11 +73,8 @@ struct Filter {
 impl Filter {
     /// The filter to use, and what is wrong with the one that was asked for.
     fn find(variable: impl Fn(&str) -> Option<String>) -> (Self, Option<String>) {
-        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
-        let default = if debugs { DEBUG_FILTER } else { DEFAULT_FILTER };
-        let found = ["RLE_LOG", "RUST_LOG"]
-            .into_iter()
-            .find_map(|name| variable(name).map(|value| (name, value)));
+        let default = Self::default_text(&variable);
+        let found = FILTERS.iter().find_map(|name| variable(name).map(|value| (name, value)));
         let of = |console| Self { console, slot: default };
         let Some((name, value)) = found else { return (of(default.to_owned()), None) };
         match EnvFilter::builder().parse(&value) {
@@ -68,26 +90,49 @@ impl Filter {
         }
     }
 
+    fn default_text(variable: impl Fn(&str) -> Option<String>) -> &'static str {
+        let debugs = variable("RLE_DEBUG").is_some_and(|value| !["", "0"].contains(&value.trim()));
+        if debugs { DEBUG_FILTER } else { DEFAULT_FILTER }
+    }
+
+    /// The default filter with another level in place of its own.
+    fn at_level(slot: &'static str, level: &str) -> Self {
+        let targets = slot.strip_prefix(DEFAULT_FILTER).unwrap_or_default();
+        Self { console: format!("{level}{targets}"), slot }
+    }
+
     fn build(&self) -> EnvFilter {
         EnvFilter::builder().parse_lossy(&self.console)
     }
 }
 
-fn subscriber<W>(filter: &Filter, colour: bool, stderr: W) -> impl Subscriber + Send + Sync
+/// The subscriber, and what changes its filter.
+fn subscriber<W>(
+    filter: &Filter,
+    colour: bool,
+    stderr: W,
+) -> (impl Subscriber + Send + Sync, impl Fn(&Filter) + Send + Sync + 'static)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    let (console_filter, console_handle) = reload::Layer::new(filter.build());
+    let (slot_filter, slot_handle) = reload::Layer::new(filter.build());
     let console = layer()
         .with_ansi(colour)
         .with_timer(ShortTime)
         .with_writer(stderr)
-        .with_filter(filter.build());
+        .with_filter(console_filter);
     let slot = layer()
         .with_ansi(false)
         .with_timer(FullTime)
         .with_writer(SlotWriter::current)
-        .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(filter.build()));
-    Registry::default().with(console).with(slot)
+        .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(slot_filter));
+    let change = move |filter: &Filter| {
+        // It fails where the subscriber is gone only.
+        let _ = console_handle.reload(filter.build());
+        let _ = slot_handle.reload(filter.build());
+    };
+    (Registry::default().with(console).with(slot), change)
 }
 
 type Compact<S> = tracing_subscriber::fmt::Layer<
@@ -217,7 +262,7 @@ mod tests {
         let path = directory.path().join("ippo_0.log");
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&of("warn"), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&of("warn"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
             set_slot_log(Some(&SlotLog::open(&path)));
@@ -246,11 +291,32 @@ mod tests {
     }
 
     #[test]
+    fn the_level_can_be_changed_and_the_slot_log_keeps_its_own() {
+        let _turn = TURN.lock().unwrap();
+        let captured = Captured::default();
+        let stderr = captured.clone();
+        let default = Filter { console: DEBUG_FILTER.to_owned(), slot: DEBUG_FILTER };
+        let (subscriber, change) = subscriber(&default, false, move || stderr.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug!("before");
+            change(&Filter::at_level(DEBUG_FILTER, "debug"));
+            tracing::debug!("in between");
+            change(&Filter::at_level(DEBUG_FILTER, "error"));
+            tracing::warn!("after");
+            tracing::debug!(target: "rle::profile", "summary");
+        });
+        let text = captured.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].ends_with("DEBUG in between") && lines[1].ends_with("summary"), "{text}");
+    }
+
+    #[test]
     fn a_console_line_begins_with_the_time_of_day() {
         let _turn = TURN.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
-        let subscriber = subscriber(&of("info"), false, move || stderr.clone());
+        let (subscriber, _) = subscriber(&of("info"), false, move || stderr.clone());
         tracing::subscriber::with_default(subscriber, || tracing::info!("hello"));
         let text = captured.text();
         assert!(text.ends_with("  INFO hello\n"), "{text:?}");

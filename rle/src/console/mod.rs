@@ -20,7 +20,7 @@ mod tally;
 mod text;
 
 #[cfg(feature = "cli")]
-pub(crate) use logging::init_logging;
+pub(crate) use logging::{init_logging, set_level};
 pub(crate) use slot_log::{SlotLog, set_slot_log};
 #[cfg(feature = "cli")]
 pub(crate) use stderr::{stdout_width, write_lines};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{RunContext, RunParts, SuiteFacts};
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::{self, Checkpoint, Latest};
+use crate::metrics::MetricSink;
 use crate::progress::Progress;
 use crate::seeds::Seeds;
 use crate::slot::{SlotId, Slug};
@@ -154,6 +155,10 @@ impl TestRun {
             Ok(checkpoint::Found::Latest { latest, .. }) if self.checkpoints => Some(latest),
             _ => None,
         };
+        let logger = MetricSink::without_loggers();
+        if let Some(logged) = latest.as_ref().and_then(Latest::logged) {
+            logger.go_on_from(logged);
+        }
         let checkpoint = Checkpoint::new(checkpoint::Setup {
             export_dir: export_dir.clone(),
             slot: slot.clone(),
@@ -164,6 +169,7 @@ impl TestRun {
             seconds_before: 0.0,
             stop_at_save: None,
         });
+        checkpoint.log_with(logger.clone());
         let stop = Stop::default();
         if self.stopping {
             let _ = stop.poll();
@@ -185,6 +191,7 @@ impl TestRun {
             required: self.required,
             progress: Progress::default(),
             checkpoint,
+            logger,
             stop,
         })
     }

@@ -1,9 +1,12 @@
 //! Where the files of a run lie: `<log_dir>/<project>/<name>/<backend>`.
 
+#[cfg(feature = "loggers")]
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "loggers")]
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
 use crate::digest::{self, FieldHasher};
 
@@ -11,17 +14,25 @@ use crate::digest::{self, FieldHasher};
 const DIRECTORY_BYTES: usize = 120;
 
 /// `ippo_1`.
+#[cfg(feature = "loggers")]
 pub(super) fn slot(run: &LoggedRun) -> String {
     format!("{}_{}", run.slug, run.run_idx)
 }
 
+/// The directory of an experiment.
+pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
+    log_dir.join(directory_name(project)).join(directory_name(name))
+}
+
 /// The directory of a backend, which all runs of an experiment share.
+#[cfg(feature = "loggers")]
 pub(super) fn directory(run: &LoggedRun, log_dir: &Path, backend: Backend) -> PathBuf {
-    log_dir.join(directory_name(&run.project)).join(directory_name(&run.name)).join(backend.name())
+    experiment(log_dir, &run.project, &run.name).join(backend.name())
 }
 
 /// The project as a backend takes it; that it is another one is said once in a process, not once
 /// a run.
+#[cfg(feature = "loggers")]
 pub(super) fn accepted_project(backend: &str, project: &str, accepted: String) -> String {
     static SAID: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     if accepted != project {

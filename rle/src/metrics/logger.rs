@@ -136,15 +136,35 @@ impl RunLogger {
         Self::with_loggers(loggers, options.flush_interval, run.resume_step)
     }
 
+    /// As [`RunLogger::start`], but a run that logs nothing leaves no files, unless there are some
+    /// of an earlier attempt.
+    pub(crate) fn start_when_logging(options: &LogOptions, run: &LoggedRun) -> Self {
+        let loggers = super::loggers(options, run);
+        Self::begin(loggers, options.flush_interval, run.resume_step, true)
+    }
+
     /// As [`RunLogger::start`], with loggers of the caller's own.
     pub fn with_loggers(
         loggers: Vec<Box<dyn MetricLogger>>,
         flush_interval: Duration,
         resume_step: Option<i64>,
     ) -> Self {
+        Self::begin(loggers, flush_interval, resume_step, false)
+    }
+
+    fn begin(
+        loggers: Vec<Box<dyn MetricLogger>>,
+        flush_interval: Duration,
+        resume_step: Option<i64>,
+        waits: bool,
+    ) -> Self {
         let queue = Arc::new(Queue::new(!loggers.is_empty()));
         let writer = (!loggers.is_empty())
-            .then(|| Writer::start(&queue, loggers, flush_interval, resume_step))
+            .then(|| {
+                let mut loggers = Loggers::new(loggers, queue.began, resume_step);
+                loggers.waits |= waits;
+                Writer::start(&queue, loggers, flush_interval)
+            })
             .flatten();
         Self { queue, writer }
     }
@@ -184,17 +204,11 @@ impl Drop for RunLogger {
 }
 
 impl Writer {
-    fn start(
-        queue: &Arc<Queue>,
-        loggers: Vec<Box<dyn MetricLogger>>,
-        flush_interval: Duration,
-        resume_step: Option<i64>,
-    ) -> Option<Self> {
-        let names = loggers.iter().map(|logger| logger.name()).collect();
+    fn start(queue: &Arc<Queue>, loggers: Loggers, flush_interval: Duration) -> Option<Self> {
+        let names = loggers.fed.iter().map(|fed| fed.logger.name()).collect();
         let (outcome, outcomes) = mpsc::channel();
         let (sender, report) = mpsc::channel();
         let queue_of_writer = Arc::clone(queue);
-        let loggers = Loggers::new(loggers, queue.began, resume_step);
         // Warnings go where those of the calling thread go.
         let dispatch = tracing::dispatcher::get_default(Clone::clone);
         let work = move || {
@@ -238,6 +252,8 @@ struct Loggers {
     began: Began,
     resume_step: Option<i64>,
     started: bool,
+    /// Whether the first point starts it.
+    waits: bool,
     fed: Vec<Fed>,
 }
 
@@ -253,7 +269,7 @@ impl Loggers {
     fn new(loggers: Vec<Box<dyn MetricLogger>>, began: Began, resume_step: Option<i64>) -> Self {
         let fed = |logger| Fed { logger, works: true, lost: 0, problem: None };
         let fed = loggers.into_iter().map(fed).collect();
-        Self { began, resume_step, started: false, fed }
+        Self { began, resume_step, started: false, waits: resume_step.is_some(), fed }
     }
 
     fn run(
@@ -262,20 +278,27 @@ impl Loggers {
         interval: Duration,
         outcomes: &Receiver<RunOutcome>,
     ) -> LogReport {
-        if self.resume_step.is_none() {
+        if !self.waits {
             self.start(None);
         }
         let mut taken = Taken::default();
         while !taken.closed {
             queue.take(interval, &mut taken);
             if taken.points.is_empty() {
+                queue.wrote(taken.pushed);
                 continue;
             }
             self.start(taken.points.first().map(|point| point.step));
             let batch = Batch { names: &taken.names, points: &taken.points, began: self.began };
             self.fed.iter_mut().for_each(|fed| fed.write(&batch));
+            queue.wrote(taken.pushed);
         }
-        self.start(None);
+        if self.resume_step.is_some() || self.fed.iter().any(Fed::has_files) {
+            self.start(None);
+        }
+        if !self.started {
+            self.fed.iter_mut().for_each(|fed| fed.works = false);
+        }
         let outcome = outcomes.recv().ok();
         let seconds = self.began.at(self.began.elapsed_nanos());
         let backends =
@@ -303,6 +326,10 @@ impl Loggers {
 }
 
 impl Fed {
+    fn has_files(&self) -> bool {
+        self.logger.directory().exists()
+    }
+
     fn write(&mut self, batch: &Batch<'_>) {
         if !self.works {
             self.lost += batch.points.len() as u64;
@@ -428,6 +455,19 @@ mod tests {
         let (notes, logger) = logger(Some(100), false);
         let _ = logger.finish(RunOutcome::Interrupted);
         assert_eq!(*notes.lock().unwrap(), ["start Some(100)", "Some(Interrupted)"]);
+    }
+
+    #[test]
+    fn a_run_that_waits_for_points_and_logs_none_leaves_no_files() {
+        let (notes, logger) = logger(None, false);
+        drop(logger);
+        assert_eq!(notes.lock().unwrap().len(), 2);
+        let notes = Shared::default();
+        let waiting = Box::new(Notes { notes: Arc::clone(&notes), fails: false });
+        let logger = RunLogger::begin(vec![waiting], Duration::from_mins(1), None, true);
+        let report = logger.finish(RunOutcome::Complete);
+        assert_eq!((report.lost(), report.backends[0].problem.clone()), (0, None));
+        assert_eq!(*notes.lock().unwrap(), Vec::<String>::new());
     }
 
     #[test]

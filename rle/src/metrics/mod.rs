@@ -35,14 +35,15 @@
 
 #[cfg(feature = "loggers")]
 mod checksum;
+mod current;
 #[cfg(feature = "loggers")]
 mod file;
 mod hand_over;
 #[cfg(feature = "loggers")]
 mod hparams;
-#[cfg(feature = "loggers")]
 mod layout;
 mod logger;
+mod number;
 #[cfg(feature = "loggers")]
 mod record_log;
 mod run;
@@ -61,9 +62,16 @@ mod wandb;
 #[cfg(feature = "loggers")]
 mod wire;
 
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use current::log_metric;
+pub(crate) use current::{Current, flush_current};
 pub use hand_over::{HandOver, HandedOver};
 pub use logger::{BackendReport, Fault, LogReport, MetricLogger, RunLogger};
+pub use number::{LogStep, LogValue};
 pub use run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
+pub(crate) use sink::Standing;
 pub use sink::{Batch, Began, MetricSink, Point};
 
 /// The loggers that the options ask for.
@@ -91,4 +99,24 @@ fn loggers(options: &LogOptions, _run: &LoggedRun) -> Vec<Box<dyn MetricLogger>>
         tracing::warn!("metrics are not logged: this program is built without feature `loggers`");
     }
     Vec::new()
+}
+
+/// What the backends have of a slot (`ippo_1`) below the directory of an experiment.
+///
+/// # Errors
+/// When a directory cannot be listed.
+#[cfg(feature = "loggers")]
+pub(crate) fn directories(experiment: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
+    let curves = experiment.join(Backend::TensorBoard.name()).join(slot);
+    let mut found: Vec<PathBuf> = curves.is_dir().then_some(curves).into_iter().collect();
+    found.extend(wandb::Wandb::directories(&experiment.join(Backend::Wandb.name()), slot)?);
+    found.extend(swanlab::Swanlab::directories(&experiment.join(Backend::Swanlab.name()), slot)?);
+    Ok(found)
+}
+
+/// None: this program was built without loggers.
+#[cfg(not(feature = "loggers"))]
+#[expect(clippy::unnecessary_wraps, reason = "with loggers it can fail")]
+pub(crate) fn directories(_experiment: &Path, _slot: &str) -> io::Result<Vec<PathBuf>> {
+    Ok(Vec::new())
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::layout;
 use crate::value::Value;
 use crate::{Error, Slug, suggest};
 
@@ -191,6 +192,11 @@ impl LogOptions {
             mode: LogMode::Offline,
             flush_interval: Duration::from_secs(2),
         }
+    }
+
+    /// Where the runs of an experiment lie, with a directory for each backend; none without any.
+    pub(crate) fn experiment_dir(&self, project: &str, name: &str) -> Option<PathBuf> {
+        (!self.backends.is_empty()).then(|| layout::experiment(&self.log_dir, project, name))
     }
 }
 

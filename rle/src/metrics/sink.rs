@@ -1,9 +1,13 @@
 //! The hand-over from the training threads to the writer: one bounded queue and the names.
 
+mod standing;
+
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub(crate) use standing::Standing;
 
 /// How many points wait at most: 2 MiB.
 pub(super) const CAPACITY: usize = 1 << 16;
@@ -90,6 +94,11 @@ impl MetricSink {
         Self { queue }
     }
 
+    /// A sink of which nobody writes files: last values are kept.
+    pub(crate) fn without_loggers() -> Self {
+        Self::new(Arc::new(Queue::new(false)))
+    }
+
     /// Logs one value. An empty name, or one over 4,096 bytes, is dropped and counted, with one
     /// warning; so is every new name once there are 100,000.
     pub fn log(&self, name: &str, value: f64, step: i64) {
@@ -116,8 +125,7 @@ impl MetricSink {
     /// The last value of each name.
     #[must_use]
     pub fn last_values(&self) -> BTreeMap<String, f64> {
-        let state = self.queue.lock();
-        state.names.iter().zip(&state.last).map(|(name, last)| (name.to_string(), *last)).collect()
+        self.standing().last_values
     }
 }
 
@@ -138,7 +146,15 @@ struct State {
     names: Vec<Arc<str>>,
     last: Vec<f64>,
     last_step: Option<i64>,
+    highest_step: Option<i64>,
+    /// Last values of the earlier attempts, where there were any.
+    before: Option<BTreeMap<String, f64>>,
     points: Vec<Point>,
+    /// How many points have been put in so far, and how many of them are in the files.
+    pushed: u64,
+    written: u64,
+    /// How many of them somebody waits for.
+    awaited: u64,
     dropped: u64,
     refused: u64,
     warned_of_names: bool,
@@ -152,6 +168,8 @@ struct State {
 pub(super) struct Taken {
     pub(super) names: Vec<Arc<str>>,
     pub(super) points: Vec<Point>,
+    /// How many points have been taken so far, with these.
+    pub(super) pushed: u64,
     /// Nothing will follow.
     pub(super) closed: bool,
 }
@@ -185,6 +203,7 @@ impl Queue {
         let Some(id) = state.intern(name) else { return state };
         state.last[id as usize] = value;
         state.last_step = Some(step);
+        state.highest_step = state.highest_step.max(Some(step));
         if !self.consumed {
             return state;
         }
@@ -196,6 +215,7 @@ impl Queue {
             }
         }
         state.points.push(Point { name: id, step, value, nanos });
+        state.pushed += 1;
         if state.points.len() == WAKE_AT {
             self.filled.notify_one();
         }
@@ -223,7 +243,7 @@ impl Queue {
         taken.points.clear();
         let mut state = self.lock();
         let since = Instant::now();
-        while state.points.len() < WAKE_AT && !state.closed {
+        while state.points.len() < WAKE_AT && !state.closed && !state.is_awaited() {
             let left = interval.saturating_sub(since.elapsed());
             if left.is_zero() {
                 break;
@@ -234,9 +254,16 @@ impl Queue {
         mem::swap(&mut state.points, &mut taken.points);
         let known = taken.names.len();
         taken.names.extend_from_slice(&state.names[known..]);
+        taken.pushed = state.pushed;
         taken.closed = state.closed;
         state.behind = false;
         drop(state);
+        self.taken.notify_all();
+    }
+
+    /// The files hold so many points.
+    pub(super) fn wrote(&self, points: u64) {
+        self.lock().written = points;
         self.taken.notify_all();
     }
 
@@ -265,6 +292,11 @@ impl Queue {
 }
 
 impl State {
+    /// Whether somebody waits for a point that has not been taken.
+    fn is_awaited(&self) -> bool {
+        self.awaited > self.pushed - self.points.len() as u64
+    }
+
     fn intern(&mut self, name: &str) -> Option<u32> {
         match self.ids.get(name) {
             Some(id) => Some(*id),
@@ -303,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    fn queue() -> (Arc<Queue>, MetricSink) {
+    pub(super) fn queue() -> (Arc<Queue>, MetricSink) {
         let queue = Arc::new(Queue::new(true));
         (Arc::clone(&queue), MetricSink::new(queue))
     }

@@ -93,7 +93,13 @@ impl Swanlab {
     /// The first digits of the ids of a slot: SwanLab's own ids are 21 lower-case letters and
     /// digits at most.
     fn slot_digits(&self) -> String {
-        short_hash("rle log slot", &[&layout::slot(&self.run)], 9)
+        slot_digits(&layout::slot(&self.run))
+    }
+
+    /// What a slot has below a directory of this backend.
+    pub(super) fn directories(root: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
+        let found = segment::segments(root, DIRECTORY_PREFIX, &slot_digits(slot))?;
+        Ok(found.into_iter().map(|segment| segment.directory).collect())
     }
 
     fn request_digits(&self) -> String {
@@ -236,6 +242,10 @@ impl Swanlab {
             wire::uint(out, 6, 3);
         });
     }
+}
+
+fn slot_digits(slot: &str) -> String {
+    short_hash("rle log slot", &[slot], 9)
 }
 
 impl MetricLogger for Swanlab {

@@ -109,6 +109,12 @@ impl Wandb {
         }
     }
 
+    /// What a slot has below a directory of this backend.
+    pub(super) fn directories(root: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
+        let found = segment::segments(root, DIRECTORY_PREFIX, &format!("{slot}-"))?;
+        Ok(found.into_iter().map(|segment| segment.directory).collect())
+    }
+
     fn log(&mut self) -> &mut RecordLog {
         self.log.as_mut().expect("a logger is started before it is used")
     }

@@ -44,6 +44,7 @@ pub(crate) fn complete() -> RecordHead {
         summary: BTreeMap::new(),
         artifacts: BTreeMap::new(),
         checkpoint: None,
+        log_dir: None,
     };
     head.request.hash = Identity::of_record(&head).unwrap().hash().to_owned();
     head

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::checkpoint::Latest;
 use crate::hardware;
 use crate::host;
+use crate::metrics;
 use crate::record::{
     self, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
 };
@@ -48,6 +49,7 @@ pub(super) fn first_head(
         outcome: "running".to_owned(),
         resumed_from: latest.map(Latest::sequence),
         seconds: None,
+        log_loss: None,
     });
     RecordHead {
         schema_version: record::SCHEMA_VERSION,
@@ -82,6 +84,7 @@ pub(super) fn first_head(
         summary: BTreeMap::new(),
         artifacts: BTreeMap::new(),
         checkpoint: None,
+        log_dir: plan.log.recorded_dir(&plan.facts),
     }
 }
 
@@ -133,6 +136,7 @@ pub(super) fn segments_before(before: &Before) -> Vec<Segment> {
 
 /// The record of a run whose process is ended: written by the thread that ends it.
 pub(super) fn interrupted_from_outside(head: &mut RecordHead, path: &Path, seconds: f64) {
+    metrics::flush_current();
     close(head, RunStatus::Interrupted, "interrupted", seconds);
     if let Err(error) = record::write_record(path, head, &BTreeMap::new(), &[]) {
         tracing::error!("{error}");

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::config_override::{AlgorithmOverride, ConfigChange};
 use crate::provenance::{self, Provenance, ProvenanceMode};
+use crate::suite::logging::LogSettings;
 use crate::suite::variants::Variant;
 use crate::value::Value;
 
@@ -63,6 +64,7 @@ pub struct SuiteConfig {
     pub(crate) stop_after: Option<Duration>,
     pub(crate) on_busy: OnBusy,
     pub(crate) start_id: Option<String>,
+    pub(crate) log: LogSettings,
     /// Whether runs are asked to stop after each checkpoint.
     #[serde(skip)]
     pub(crate) stop_at_save: bool,
@@ -121,6 +123,7 @@ impl SuiteConfig {
             stop_after: None,
             on_busy: OnBusy::Skip,
             start_id: None,
+            log: LogSettings::default(),
             stop_at_save: false,
         }
     }

@@ -10,6 +10,7 @@ use crate::archive;
 use crate::checkpoint::{self, Checkpoint, Latest};
 use crate::console::{self, SlotLog, SuiteConsole, set_slot_log};
 use crate::context::{RunContext, RunParts};
+use crate::metrics::RunOutcome;
 use crate::profile::{self, StageTotal};
 use crate::progress::Progress;
 use crate::record::{self, Accepted, Attempt, RecordHead, RecordState, RunStatus};
@@ -22,6 +23,7 @@ use crate::suite::attempt::{
 };
 use crate::suite::config::OnBusy;
 use crate::suite::isolate::{Failure, Isolation};
+use crate::suite::logging::{RunLog, Sending};
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::prepare::{PrepareEnv, Prepares};
 use crate::suite::report::SlotOutcome;
@@ -38,6 +40,7 @@ pub(crate) struct Executor<'a> {
     pub(crate) isolation: &'a Isolation,
     pub(crate) console: &'a SuiteConsole,
     pub(crate) stop: &'a Stop,
+    pub(crate) sending: &'a Sending,
     pub(crate) prepares: Prepares,
 }
 
@@ -47,6 +50,7 @@ struct Finished {
     seconds: f64,
     stages: Vec<StageTotal>,
     context: RunContext,
+    log: RunLog,
 }
 
 impl Executor<'_> {
@@ -245,16 +249,21 @@ impl Executor<'_> {
         segments: &[Segment],
         out_of_time: bool,
     ) -> Result<SlotOutcome, Error> {
-        let Finished { result, seconds, stages, context } = finished;
+        let Finished { result, seconds, stages, context, log } = finished;
+        let failed = |log: RunLog, mut head: RecordHead, message: String| {
+            log.end(RunOutcome::Failed(message.clone()), &mut head, self.sending);
+            fail(head, path, seconds, message)
+        };
         let mut result = match result {
             Ok(result) => result,
-            Err(failure) => return fail(head, path, seconds, failure.message),
+            Err(failure) => return failed(log, head, failure.message),
         };
         if result.interrupted {
             if let (true, Some(limit)) = (out_of_time, self.plan.options.timeout) {
                 let limit = humantime::format_duration(limit);
-                return fail(head, path, seconds, format!("did not end within --timeout {limit}"));
+                return failed(log, head, format!("did not end within --timeout {limit}"));
             }
+            log.end(RunOutcome::Interrupted, &mut head, self.sending);
             close(&mut head, RunStatus::Interrupted, "interrupted", seconds);
             record::write_record(path, &head, &BTreeMap::new(), &[])?;
             return Ok(SlotOutcome::Interrupted);
@@ -264,10 +273,12 @@ impl Executor<'_> {
                 tracing::warn!("metric `time_profile/{stage}` left out: {error}");
             }
         }
+        result.add_logged(log.last_values());
         let Body { metrics, episodes } = match self.complete(&mut head, slot, result, seconds) {
             Ok(body) => body,
-            Err(message) => return fail(head, path, seconds, message),
+            Err(message) => return failed(log, head, message),
         };
+        log.end(RunOutcome::Complete, &mut head, self.sending);
         let seconds_before: f64 = segments.iter().map(|segment| segment.seconds).sum();
         head.seconds = Some(seconds_before + seconds);
         timing::save_run(&timing::Run {
@@ -298,6 +309,7 @@ impl Executor<'_> {
         if let Some(total) = total {
             progress.set_total(total);
         }
+        let standing = latest.as_ref().and_then(Latest::logged);
         let checkpoint = Checkpoint::new(checkpoint::Setup {
             export_dir: self.plan.facts.export_dir.clone(),
             slot: slot.id.clone(),
@@ -308,6 +320,8 @@ impl Executor<'_> {
             seconds_before,
             stop_at_save: self.plan.options.stop_at_save.then(|| self.stop.clone()),
         });
+        let log = self.plan.log.begin(self.plan, slot, standing);
+        checkpoint.log_with(log.sink());
         let context = RunContext::from_parts(RunParts {
             suite: Arc::clone(&self.plan.facts),
             name: algorithm.spec.name.clone(),
@@ -318,17 +332,20 @@ impl Executor<'_> {
             required: algorithm.required_paths.clone(),
             progress: progress.clone(),
             checkpoint: checkpoint.clone(),
+            logger: log.sink(),
             stop: self.stop.clone(),
         });
         self.console.slot_started(&self.plan.label(slot), progress);
         let timer = Arc::new(profile::begin_run());
         checkpoint.count_with(Arc::clone(&timer));
+        let current = log.make_current();
         let clock = Instant::now();
         let result = self.isolation.call(|| (algorithm.spec.run)(&context));
         let seconds = clock.elapsed().as_secs_f64();
         let stages = timer.totals();
         timer.close();
-        Finished { result, seconds, stages, context }
+        drop(current);
+        Finished { result, seconds, stages, context, log }
     }
 
     /// Turns a result into the record's fields.

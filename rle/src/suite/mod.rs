@@ -6,6 +6,7 @@ mod execute;
 mod export_dir;
 mod into_config;
 mod isolate;
+pub(crate) mod logging;
 pub(crate) mod plan;
 mod prepare;
 mod report;

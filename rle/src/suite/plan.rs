@@ -22,6 +22,7 @@ use crate::slot::{SlotId, Slug};
 use crate::storage::FileLock;
 use crate::suggest;
 use crate::suite::config::{OnBusy, SuiteConfig};
+use crate::suite::logging::LogPlan;
 use crate::suite::{selection, settings, variants};
 use crate::typed;
 use crate::value::Value;
@@ -57,6 +58,7 @@ pub(crate) struct Plan {
     pub(crate) slots: Vec<PlannedSlot>,
     pub(crate) provenance: Capture,
     pub(crate) options: Options,
+    pub(crate) log: LogPlan,
     /// Tells this start from every other; workers have their parent's.
     pub(crate) start_id: String,
 }
@@ -98,12 +100,14 @@ impl Plan {
         let seeds = seeds_of_runs(&config, &runs)?;
         let algorithms = plan_algorithms(specs, &selected, resolved, &facts.export_dir)?;
         let provenance = provenance_of(&config, &facts.export_dir)?;
+        let log = LogPlan::of(&config, &facts)?;
         let mut plan = Self {
             facts: Arc::new(facts),
             algorithms,
             slots: Vec::new(),
             provenance,
             options: Options::of(&config)?,
+            log,
             start_id: config.start_id.clone().unwrap_or_else(start_id),
         };
         plan.slots = plan.round_robin(&seeds, &rerun)?;

@@ -14,6 +14,7 @@ use crate::suite::Start;
 use crate::suite::execute::{Executor, SLOT_PATIENCE};
 use crate::suite::export_dir;
 use crate::suite::isolate::Isolation;
+use crate::suite::logging::{Sending, Unsent};
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::prepare::Prepares;
 use crate::suite::report::{SlotOutcome, SlotReport, SuiteReport};
@@ -56,13 +57,14 @@ pub(super) fn run(
     let reused = start.slots_to_reuse();
     console.start(start.plan.slots.len(), reused);
     let stop = Stop::default();
+    let (sending, mut unsent) = (Sending::default(), Vec::new());
     #[cfg(feature = "cli")]
     super::workers::check_debugger(start.plan.slots.iter().map(|slot| &slot.id), workers.is_some());
     let outcomes = if let Some(workers) = workers {
         #[cfg(feature = "cli")]
         {
             let Mode::Program(config) = mode else { unreachable!("only a program has workers") };
-            super::workers::run(&start, config, &console, &stop, &workers)?
+            super::workers::run(&start, config, &console, &stop, &workers, &mut unsent)?
         }
         #[cfg(not(feature = "cli"))]
         match workers {}
@@ -74,6 +76,7 @@ pub(super) fn run(
             isolation: &isolation,
             console: &console,
             stop: &stop,
+            sending: &sending,
             prepares: Prepares::default(),
         };
         one_after_the_other(&start, &stop, |slot| executor.run(slot))
@@ -84,6 +87,8 @@ pub(super) fn run(
         }
     }
     console.finish();
+    unsent.extend(sending.end());
+    unsent.iter().for_each(Unsent::say);
     Ok(report(&start.plan, outcomes, &stop))
 }
 

@@ -146,6 +146,29 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "LIST",
         "patterns of files that count as source, such as data/*.json",
     ),
+    setting(
+        "log_backend",
+        Kind::Value,
+        "LIST",
+        "log metrics for tensorboard, wandb, swanlab or none [default: tensorboard]",
+    ),
+    setting("log_dir", Kind::Value, "DIR", "where metrics are logged [default: EXPORT_DIR/_logs]"),
+    setting("log_level", Kind::Value, "LEVEL", "what the console shows, from off to trace"),
+    setting(
+        "log_mode",
+        Kind::Value,
+        "MODE",
+        "wandb: online, offline, shared or disabled; swanlab: cloud, local, offline or disabled",
+    ),
+    setting("log_project", Kind::Value, "NAME", "project [default: the environment's name]"),
+    setting(
+        "log_name",
+        Kind::Value,
+        "NAME",
+        "experiment in the project [default: the last component of the export directory]",
+    ),
+    setting("log_tags", Kind::Value, "LIST", "tags of every run, where the backend has them"),
+    setting("log_flush_interval", Kind::Value, "TIME", "what a kill may lose [default: 2s]"),
     option_only("config", Kind::Value, "FILE", "TOML file over the suite's own values"),
     option_only(
         "set",
@@ -238,5 +261,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
 
 /// Names that no flag may have.
 pub(crate) fn reserved_flags() -> Vec<&'static str> {
-    SETTINGS.iter().map(|setting| setting.key).collect()
+    SETTINGS.iter().map(|setting| setting.key).chain([LOG_SECTION]).collect()
 }
+
+/// The section of the settings that are about logging.
+pub(crate) const LOG_SECTION: &str = "log";
+
+/// The settings that the section holds, by their keys there.
+#[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "read by the command line"))]
+pub(crate) const LOG_KEYS: [(&str, &str); 8] = [
+    ("level", "log_level"),
+    ("backend", "log_backend"),
+    ("project", "log_project"),
+    ("name", "log_name"),
+    ("log_dir", "log_dir"),
+    ("mode", "log_mode"),
+    ("tags", "log_tags"),
+    ("flush_interval", "log_flush_interval"),
+];

@@ -1,4 +1,5 @@
 use super::*;
+use crate::provenance::ProvenanceMode;
 
 #[test]
 fn help_and_version_are_no_variables() {

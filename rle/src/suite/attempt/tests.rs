@@ -15,6 +15,7 @@ fn attempt(number: u32, resumed_from: Option<u64>, seconds: Option<f64>) -> Atte
         outcome: "lost".to_owned(),
         resumed_from,
         seconds,
+        log_loss: None,
     }
 }
 

@@ -15,11 +15,12 @@ use super::debugger;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
-use crate::console::SuiteConsole;
+use crate::console::{self, SuiteConsole};
 use crate::progress::{Progress, ProgressSnapshot};
 use crate::stop::{Listener, Stop};
 use crate::suite::execute::Executor;
 use crate::suite::isolate::Isolation;
+use crate::suite::logging::Sending;
 use crate::suite::plan::Plan;
 use crate::suite::prepare::Prepares;
 use crate::suite::report::SlotOutcome;
@@ -101,6 +102,7 @@ fn run(
 ) -> Result<SlotOutcome, Error> {
     let mut config = handoff.config;
     config.captured = Some(handoff.provenance);
+    console::set_level(config.log.level.as_deref());
     let plan = Plan::new(config, specs)?;
     let slot = plan.slots.iter().find(|slot| slot.id.to_string() == handoff.slot);
     let slot = slot
@@ -118,15 +120,18 @@ fn run(
     let reporter = Reporter::begin(socket)?;
     let console = SuiteConsole::for_worker(reporter.watch());
     let isolation = Isolation::begin();
+    let sending = Sending::default();
     let mut executor = Executor {
         plan: &plan,
         isolation: &isolation,
         console: &console,
         stop,
+        sending: &sending,
         prepares: Prepares::default(),
     };
     let outcome = executor.run(slot);
     reporter.end();
+    sending.end().into_iter().for_each(|unsent| say(socket, &Report::Unsent(unsent)));
     Ok(outcome)
 }
 

@@ -24,6 +24,7 @@ use crate::stop::{Listener, Stop};
 use crate::storage::FileLock;
 use crate::suite::attempt::fail_lost;
 use crate::suite::execute::SLOT_PATIENCE;
+use crate::suite::logging::Unsent;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
 use crate::suite::{Start, SuiteConfig};
@@ -42,12 +43,19 @@ pub(super) fn run(
     console: &SuiteConsole,
     stop: &Stop,
     devices: &Devices,
+    unsent: &mut Vec<Unsent>,
 ) -> Result<Vec<SlotOutcome>, Error> {
     let plan = &start.plan;
     let living = Living::default();
     let all = living.clone();
     let _listener = Listener::begin(stop, plan.options.stop_after, move || all.kill_all());
-    let launcher = Launcher { stop, devices, living: &living, timeout: plan.options.timeout };
+    let launcher = Launcher {
+        stop,
+        devices,
+        living: &living,
+        timeout: plan.options.timeout,
+        unsent: Mutex::default(),
+    };
     let lanes = Lanes {
         plan,
         config: config.clone(),
@@ -72,6 +80,7 @@ pub(super) fn run(
     if !busy.is_empty() && !stop.is_requested() {
         done.extend(lanes.run(&busy));
     }
+    unsent.append(&mut lanes.launcher.unsent.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some(why) = lanes.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(Error::usage(why));
     }

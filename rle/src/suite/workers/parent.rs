@@ -21,6 +21,7 @@ use crate::progress::{Progress, ProgressSnapshot};
 use crate::record::RecordHead;
 use crate::stop::Stop;
 use crate::suite::attempt::now_text;
+use crate::suite::logging::Unsent;
 use crate::suite::report::SlotOutcome;
 
 /// How often a lane looks at the stop request and the clock.
@@ -69,6 +70,8 @@ pub(super) struct Launcher<'a> {
     pub(super) devices: &'a Devices,
     pub(super) living: &'a Living,
     pub(super) timeout: Option<Duration>,
+    /// Runs whose metrics were not sent, told at the end.
+    pub(super) unsent: Mutex<Vec<Unsent>>,
 }
 
 /// How a worker ended.
@@ -179,6 +182,9 @@ impl Launcher<'_> {
                 Ok(Report::Progress { position, origin, total, message }) => {
                     let message = message.into();
                     progress.follow(&ProgressSnapshot { position, origin, total, message });
+                }
+                Ok(Report::Unsent(unsent)) => {
+                    self.unsent.lock().unwrap_or_else(PoisonError::into_inner).push(unsent);
                 }
                 Ok(Report::Outcome(outcome)) => last = Some(Ended::Said(outcome)),
                 Ok(Report::Refused(why)) => last = Some(Ended::Refused(why)),
@@ -357,6 +363,7 @@ mod tests {
                 outcome: "running".to_owned(),
                 resumed_from: None,
                 seconds: None,
+                log_loss: None,
             }];
             death.is_of(&head)
         };

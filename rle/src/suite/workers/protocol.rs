@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::provenance::Provenance;
 use crate::suite::SuiteConfig;
+use crate::suite::logging::Unsent;
 use crate::suite::report::SlotOutcome;
 
 /// Names the worker in its environment: its standard input is then the socket.
@@ -35,6 +36,8 @@ pub(super) enum Order {
 pub(super) enum Report {
     /// A run or a prepare has come so far.
     Progress { position: u64, origin: u64, total: Option<u64>, message: String },
+    /// The vendor's tool has not sent the metrics.
+    Unsent(Unsent),
     /// What became of the slot; the record on disk says the same.
     Outcome(SlotOutcome),
     /// The start itself is not possible.

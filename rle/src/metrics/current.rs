@@ -1,0 +1,65 @@
+//! The run that is under way in this process, for code that has no context at hand.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use super::number::{LogStep, LogValue};
+use super::sink::MetricSink;
+use crate::profile;
+
+static CURRENT: RwLock<Option<MetricSink>> = RwLock::new(None);
+
+/// Metrics of the run are logged there, and by [`log_metric`], while it lives.
+#[must_use]
+pub(crate) struct Current(());
+
+impl Current {
+    pub(crate) fn begin(sink: MetricSink) -> Self {
+        // A program's own, set before, stays.
+        let _ = profile::set_metric_sink(log_stage);
+        set(Some(sink));
+        Self(())
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        set(None);
+    }
+}
+
+fn set(sink: Option<MetricSink>) {
+    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = sink;
+}
+
+fn with_current<T>(use_it: impl FnOnce(&MetricSink) -> T) -> Option<T> {
+    CURRENT.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(use_it)
+}
+
+/// Logs a value of the run that is under way, on whatever thread, as
+/// [`RunContext::log`](crate::RunContext::log) does. Outside of a run nothing is logged.
+///
+/// ```
+/// rle::log_metric("train/loss", 0.25, 100);
+/// ```
+pub fn log_metric(name: impl AsRef<str>, value: impl LogValue, step: impl LogStep) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let name = name.as_ref();
+    let logged = with_current(|sink| sink.log(name, value.as_logged(), step.as_step()));
+    if logged.is_none() && !SAID.swap(true, Ordering::Relaxed) {
+        tracing::debug!("metric `{name}` is not logged: no run is under way");
+    }
+}
+
+/// Hands what is logged so far to the system; for a process that ends without ending its run.
+pub(crate) fn flush_current() {
+    // Not under the lock: a run may end meanwhile.
+    let sink = with_current(Clone::clone);
+    sink.inspect(|sink| {
+        sink.flush();
+    });
+}
+
+fn log_stage(name: &str, seconds: f64) {
+    with_current(|sink| sink.log_at_last_step(name, seconds));
+}
