@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::support::{EPYC, Place, lab};
+use super::support::{EPYC, Place, lab, rle};
 
 /// The one set of the one stage of the one algorithm that is shown.
 #[track_caller]
@@ -331,6 +331,30 @@ fn one_malformed_file_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_message_is_one_line_and_moves_no_cursor_whatever_the_names_are() {
+    let place = Place::new();
+    place.write("exports/env/red\u{1b}[31m\nline/timings.json", "");
+    let text = place.both(&["timings", "show"]).ends(1);
+    assert!(text.stderr.contains("red\\u{1b}[31m\\nline/timings.json: is empty"), "{text:?}");
+    assert_eq!(text.stderr.lines().count(), 1, "{text:?}");
+    let refused = place.both(&["timings", "show", "--groups", "\u{1b}[31m"]);
+    refused.refused(&["the group `\\u{1b}[31m`"]);
+}
+
+#[test]
+fn no_pipe_in_the_place_of_a_record_holds_a_look_up() {
+    let place = Place::new();
+    place.timings("env/ippo", &[("ippo_run", &[(0, 1.0, EPYC)])]);
+    place.write("exports/env/runs/empty", "");
+    for name in ["ippo_0.json", "ippo_1.np"] {
+        let path = place.path("exports/env/runs").join(name);
+        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo can be started");
+        assert!(made.success());
+    }
+    place.both(&["timings", "show"]).ends(0).has("env Ippo ippo_run 1 1.000 0 1");
+}
+
+#[test]
 fn unknown_names_are_refused_with_near_ones() {
     let place = Place::new();
     place.timings("env/main/ippo", &[("ippo_run", &[(0, 1.0, EPYC)])]);
@@ -362,6 +386,10 @@ fn a_missing_root_is_an_error_and_an_empty_one_is_not() {
     assert_eq!(json["algorithms"], json!([]));
     let missing = ["timings", "show", "--export-root", "exprots"];
     place.rle(&missing).refused(&["exprots", "does not exist", "--export-root"]);
+    for program in [rle(), lab()] {
+        let words = ["timings", "--export-root", ""];
+        place.run(program, &words).refused(&["--export-root names no directory"]);
+    }
     place.write("file", "");
     place.rle(&["timings", "--export-root", "file"]).refused(&["file", "is no directory"]);
 }

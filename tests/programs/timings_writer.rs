@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rle::timings::{RunKey, SaveOptions, Timings};
+use rle::timings::{RunKey, SaveOptions, Timer, Timings};
 use serde::Serialize;
 
 /// The stage that all writers share.
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         ["hold", dir] => hold(dir),
         ["load", dir] => load(dir),
         ["save", dir, timeout_ms] => save(dir, number(timeout_ms)),
+        ["measure", dir, how] => measure(dir, how),
         _ => Err(rle::Error::Usage(format!("not a command: {words:?}"))),
     };
     match outcome {
@@ -77,6 +78,23 @@ fn write(dir: &str, writer: u32, count: u32) -> Result<(), rle::Error> {
         say(run_idx);
     }
     Ok(())
+}
+
+/// Says when a measurement has begun, and ends it once stdin is closed.
+fn measure(dir: &str, how: &str) -> Result<(), rle::Error> {
+    let mut timings = Timings::load(dir)?;
+    let wait = || {
+        say("begun");
+        await_end_of_stdin();
+    };
+    if how == "guard" {
+        timings.timed(STAGE, RunKey::none(), wait);
+        return Ok(());
+    }
+    let mut timer = Timer::new(STAGE, RunKey::none());
+    timer.start()?;
+    wait();
+    timer.stop(&mut timings).map(drop)
 }
 
 /// Loads again and again until stdin is closed, and says how often. An entry that was there is

@@ -5,4 +5,5 @@
 mod files;
 mod locks;
 mod many;
+mod measure;
 mod program;

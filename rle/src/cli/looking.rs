@@ -26,8 +26,8 @@ pub(super) struct Look<'a> {
 /// export directory, as one group of the directory that it lies in.
 pub(super) fn of_program(request: &Request, invocation: &Invocation) -> Result<u8, Error> {
     let export_dir = request.config.export_dir.as_path();
-    let (root, start) = match (invocation.last("export_root"), export_dir.parent()) {
-        (Some(root), _) => (PathBuf::from(root), None),
+    let (root, start) = match (named_root(invocation)?, export_dir.parent()) {
+        (Some(root), _) => (root, None),
         (None, None) => (export_dir.to_owned(), None),
         (None, Some(parent)) if invocation.last("groups").is_none() => {
             (parent.to_owned(), Some(export_dir.to_owned()))
@@ -43,8 +43,19 @@ pub(super) fn of_program(request: &Request, invocation: &Invocation) -> Result<u
 pub(super) fn anywhere(invocation: &Invocation, default_root: &str) -> Result<u8, Error> {
     let format = invocation.last("format");
     let format = format.map_or(Ok(Format::default()), |text| assign::format(text, "--format"))?;
-    let root = PathBuf::from(invocation.last("export_root").unwrap_or(default_root));
+    let root = named_root(invocation)?.unwrap_or_else(|| PathBuf::from(default_root));
     Look { scope: scope(root, None, invocation), format, invocation }.carry_out(&[])
+}
+
+/// The root that the command line names.
+fn named_root(invocation: &Invocation) -> Result<Option<PathBuf>, Error> {
+    match invocation.last("export_root") {
+        // As a script gives it whose variable is not set.
+        Some("") => Err(Error::usage(
+            "--export-root names no directory; give the one of the groups, or leave the option out",
+        )),
+        root => Ok(root.map(PathBuf::from)),
+    }
 }
 
 fn scope(root: PathBuf, start: Option<PathBuf>, invocation: &Invocation) -> Scope {

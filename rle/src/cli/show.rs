@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Error;
-use crate::console::{Table, duration_text, stdout_width};
+use crate::console::{Table, duration_text, escape_controls, escape_log_text, stdout_width};
 use crate::looking::Fault;
 use crate::resume::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
@@ -53,15 +53,18 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
 }
 
 pub(super) fn error(message: &str) {
-    // There is nowhere left to say that stderr is closed.
-    let _ = writeln!(io::stderr(), "error: {message}");
+    // Names of files and words of the command line may hold what a terminal obeys. There is
+    // nowhere left to say that stderr is closed.
+    let _ = writeln!(io::stderr(), "error: {}", escape_log_text(message));
 }
 
 /// Says what could not be looked at, where no JSON says it already.
 pub(super) fn faults(faults: &[Fault], format: Format) {
     if format == Format::Text {
         for fault in faults {
-            error(&format!("{}: {}", fault.file.display(), fault.problem));
+            // One line each, whatever the names are.
+            let line = format!("{}: {}", fault.file.display(), fault.problem);
+            error(&escape_controls(&line));
         }
     }
 }

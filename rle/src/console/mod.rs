@@ -29,4 +29,4 @@ pub(crate) use suite::SuiteConsole;
 pub(crate) use table::Table;
 pub(crate) use tally::SlotOutcome;
 #[cfg(feature = "cli")]
-pub(crate) use text::{duration_text, escape_controls};
+pub(crate) use text::{duration_text, escape_controls, escape_log_text};

@@ -20,8 +20,8 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// As [`escape_controls`], but with line ends and tabs kept: for log files.
-pub(super) fn escape_log_text(text: &str) -> String {
+/// As [`escape_controls`], but with line ends and tabs kept: for log files and for messages.
+pub(crate) fn escape_log_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for piece in text.split_inclusive(['\n', '\t']) {
         let (body, end) = match piece.as_bytes().last() {

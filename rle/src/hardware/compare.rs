@@ -25,7 +25,7 @@ pub struct Difference {
 /// Only what both have is compared: a key that one lacks, as files of older programs do, is no
 /// difference. Null is had: it says that there is no limit, or no clock, and differs from a
 /// number. Numbers are compared with 2 decimals, `64` and `64.0` are the same, and GPUs are
-/// compared in the order of their names. The ids that the descriptions stand under play no part.
+/// compared in the order of their names and sizes. The ids that the descriptions stand under play no part.
 ///
 /// ```
 /// use rle::hardware;
@@ -75,7 +75,7 @@ fn compare(field: &str, left: &Value, right: &Value, found: &mut Vec<Difference>
             }
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-            let pairs = by_name(left).into_iter().zip(by_name(right));
+            let pairs = in_order(left).into_iter().zip(in_order(right));
             for (index, (left, right)) in pairs.enumerate() {
                 compare(&format!("{field}[{index}]"), left, right, found);
             }
@@ -90,9 +90,12 @@ fn compare(field: &str, left: &Value, right: &Value, found: &mut Vec<Difference>
     }
 }
 
-fn by_name(items: &[Value]) -> Vec<&Value> {
+/// By name, and by memory where one model comes in several sizes.
+fn in_order(items: &[Value]) -> Vec<&Value> {
+    let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+    let memory = |item: &Value| item.get("memory_gib").and_then(Value::as_f64).unwrap_or(0.0);
     let mut items: Vec<&Value> = items.iter().collect();
-    items.sort_by_key(|item| item.get("name").and_then(Value::as_str));
+    items.sort_by(|a, b| name(a).cmp(&name(b)).then(memory(a).total_cmp(&memory(b))));
     items
 }
 

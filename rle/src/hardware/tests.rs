@@ -126,6 +126,10 @@ fn gpus_differ_in_number_and_kind_and_not_in_order() {
     assert_eq!(fields(two, turned), [""; 0]);
     let found = differences(&value(two), &value(r#"{"gpus": []}"#));
     assert_eq!(found[0].to_string(), "gpus: 1 x A + 2 x B and none");
+    let sizes = r#"{"gpus": [{"name": "A", "memory_gib": 40}, {"name": "A", "memory_gib": 80.0}]}"#;
+    let turned =
+        r#"{"gpus": [{"name": "A", "memory_gib": 80.0}, {"name": "A", "memory_gib": 40}]}"#;
+    assert_eq!(fields(sizes, turned), [""; 0]);
     let more = two.replace("\"count\": 2", "\"count\": 3");
     assert_eq!(fields(two, &more), ["gpus[1].count"]);
 }

@@ -25,6 +25,10 @@ impl Labels {
         let mut files: BTreeMap<String, RunFiles> = BTreeMap::new();
         for entry in fs::read_dir(group.join("runs")).into_iter().flatten().flatten() {
             let path = entry.path();
+            // To open anything else may wait for another program.
+            if !path.is_file() {
+                continue;
+            }
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             let extension = path.extension().and_then(|extension| extension.to_str());
             let Some((slug, run_idx)) = stem.as_deref().and_then(slot) else { continue };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::scan::{Fault, Scanner};
+use super::stages::push_quoted;
 use crate::value::Value;
 
 /// Memory as earlier versions of this format put it into each run: coarse, and never compared.
@@ -24,6 +25,8 @@ const RETIRED_KEYS: [&str; 8] = [
 const OWN_KEYS: [&str; 4] = ["hardware_id", "seconds", "run_idx", "label"];
 /// What stands before each line of an entry in the file.
 const INDENT: &str = "\n      ";
+/// The tables and lists around an entry in the file: all of it, its stage, the list `runs`.
+const DEPTH: usize = 3;
 /// The longest text whose places fit the ranges of an entry.
 const MAX_BYTES: usize = 1 << 30;
 
@@ -143,9 +146,14 @@ impl RunEntry {
     /// The entry that is all of a text.
     fn of_text(text: String) -> Result<Self, String> {
         let source = Arc::new(text);
-        Self::scan(&mut Scanner::new(&source), &source).map_err(|fault| match fault {
+        // What is refused here would be refused of the file that it is saved into.
+        let scanned = Self::scan(&mut Scanner::of_part(&source, DEPTH), &source);
+        scanned.map_err(|fault| match fault {
             Fault::Content(problem) => problem,
-            fault => format!("has no JSON form: {fault:?}"),
+            Fault::Syntax(_, problem) => {
+                format!("has further values that no file holds: {problem}")
+            }
+            Fault::End => "has further values without an end".to_owned(),
         })
     }
 
@@ -241,8 +249,11 @@ impl RunEntry {
 
     /// Every hardware that the time was measured on: the entry's and those of its segments.
     pub fn hardware_ids(&self) -> BTreeSet<String> {
-        let segments = self.segments().into_iter().map(|segment| segment.hardware_id);
-        segments.chain([self.hardware_id().to_owned()]).collect()
+        let extra = self.extra();
+        let segments = extra.get("segments").and_then(Value::as_array).unwrap_or_default();
+        // Also of a segment that does not say its time: part of the sum is of that hardware.
+        let ids = segments.iter().filter_map(|segment| segment.get("hardware_id")?.as_str());
+        ids.chain([self.hardware_id()]).map(str::to_owned).collect()
     }
 
     /// The whole entry as a value.
@@ -256,22 +267,21 @@ impl RunEntry {
 
     /// Gives the entry, and its segments, the ids that their hardware has in another file.
     pub(super) fn rename_hardware(&mut self, renamed: &BTreeMap<String, String>) {
-        let ids = self.hardware_ids();
-        if !ids.iter().any(|id| renamed.contains_key(id)) {
+        let old = self.text();
+        let mut text = String::with_capacity(old.len());
+        let mut done = 0;
+        for place in id_places(old).unwrap_or_default() {
+            let id = Value::parse_json(old[place.clone()].as_bytes()).unwrap_or_default();
+            let Some(new) = id.as_str().and_then(|id| renamed.get(id)) else { continue };
+            text.push_str(&old[done..place.start]);
+            push_quoted(new, &mut text);
+            done = place.end;
+        }
+        if done == 0 {
             return;
         }
-        let new =
-            |id: &Value| id.as_str().and_then(|id| renamed.get(id)).map(|id| id.as_str().into());
-        let mut value = self.value();
-        rename(&mut value, new);
-        if let Some(Value::Array(segments)) =
-            value.as_object_mut().and_then(|members| members.get_mut("segments"))
-        {
-            for segment in segments {
-                rename(segment, new);
-            }
-        }
-        if let Ok(entry) = Self::of_text(value.to_json_pretty().replace('\n', INDENT)) {
+        text.push_str(&old[done..]);
+        if let Ok(entry) = Self::of_text(text) {
             *self = entry;
         }
     }
@@ -350,13 +360,34 @@ fn text(scanner: &mut Scanner<'_>) -> Result<Text, Fault> {
     })
 }
 
-fn rename(value: &mut Value, new: impl Fn(&Value) -> Option<Value>) {
-    let id = value.as_object_mut().and_then(|members| members.get_mut("hardware_id"));
-    if let Some(id) = id
-        && let Some(renamed) = new(id)
-    {
-        *id = renamed;
+/// Where an entry's text names hardware, in itself and in its segments.
+fn id_places(text: &str) -> Result<Vec<Range<usize>>, Fault> {
+    let mut places = Vec::new();
+    Scanner::new(text).object(|scanner, key| {
+        let place = match &*key {
+            "segments" if scanner.peek()? == b'[' => {
+                return scanner.array(|scanner, _| id_places_of_segment(scanner, &mut places));
+            }
+            _ => scanner.value()?,
+        };
+        places.extend((key == "hardware_id").then_some(place));
+        Ok(())
+    })?;
+    Ok(places)
+}
+
+fn id_places_of_segment(
+    scanner: &mut Scanner<'_>,
+    places: &mut Vec<Range<usize>>,
+) -> Result<(), Fault> {
+    if scanner.peek()? != b'{' {
+        return scanner.value().map(drop);
     }
+    scanner.object(|scanner, key| {
+        let place = scanner.value()?;
+        places.extend((key == "hardware_id").then_some(place));
+        Ok(())
+    })
 }
 
 fn check_seconds(seconds: f64) -> Result<(), String> {

@@ -46,6 +46,11 @@ impl<'t> Scanner<'t> {
         Self { text, at: 0, depth: 0, keys: Vec::new() }
     }
 
+    /// A scanner of what will stand so many levels deep in a file.
+    pub(super) fn of_part(text: &'t str, depth: usize) -> Self {
+        Self { depth, ..Self::new(text) }
+    }
+
     /// The place of the next byte.
     pub(super) fn place(&self) -> usize {
         self.at

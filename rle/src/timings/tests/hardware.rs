@@ -38,7 +38,8 @@ fn a_description_that_is_there_under_another_id_is_not_stored_twice() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("from"), dir.path().join("to"));
     let same = r#"{"gpus": [], "memory": {"limit_gib": 64.0}}"#;
-    let runs = r#"{"hardware_id": "hw_x", "run_idx": 1, "seconds": 2, "note": "n",
+    let runs = r#"{"hardware_id": "hw_x", "run_idx": 1, "seconds": 2, "note": "n", "z": 1.10,
+        "of_others": {"hardware_id": "hw_x", "n": 123456789012345678901234567890},
         "segments": [{"hardware_id": "hw_x", "seconds": 1}, {"hardware_id": "hw_y", "seconds": 1}]}"#;
     put(&from, &format!("{{\"hw_x\": {THEIRS}}}"), runs);
     put(&to, &format!("{{\"hw_by_another\": {same}}}"), "");
@@ -50,6 +51,12 @@ fn a_description_that_is_there_under_another_id_is_not_stored_twice() {
     let segments: Vec<_> = entry.segments().into_iter().map(|part| part.hardware_id).collect();
     assert_eq!(segments, ["hw_by_another", "hw_y"]);
     assert_eq!(entry.extra()["note"].as_str(), Some("n"));
+    // Nothing else of its text has changed.
+    let text = fs::read_to_string(to.join(TIMINGS_FILE)).unwrap();
+    let renamed = runs.replacen("hw_x", "hw_by_another", 1);
+    let renamed =
+        renamed.replace("[{\"hardware_id\": \"hw_x\"", "[{\"hardware_id\": \"hw_by_another\"");
+    assert!(text.contains(&renamed), "{text}");
 }
 
 #[test]

@@ -98,6 +98,25 @@ fn what_cannot_be_recorded_is_an_error_and_nothing_is() {
 }
 
 #[test]
+fn whatever_is_recorded_can_be_loaded_again_however_deep() {
+    let dir = tempfile::tempdir().unwrap();
+    let nested = |depth| (0..depth).fold(Value::from(1), |inner, _| Value::Array(vec![inner]));
+    let record = |depth| {
+        let mut timings = Timings::new();
+        let extra = BTreeMap::from([("x", nested(depth))]);
+        timings.record_with("a", 1.0, RunKey::run(0), &extra).map(|()| timings)
+    };
+    for depth in [1, 96] {
+        record(depth).unwrap().save(dir.path()).unwrap();
+        assert_eq!(Timings::load(dir.path()).unwrap(), record(depth).unwrap());
+    }
+    for depth in [97, 99, 101] {
+        let error = record(depth).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("nested deeper than 100 levels; nothing is recorded"), "{error}");
+    }
+}
+
+#[test]
 fn a_guard_records_at_the_end_on_an_early_return_and_on_a_panic() {
     fn early(timings: &mut Timings) -> Option<()> {
         let _guard = timings.guard("early", RunKey::run(0));
@@ -266,6 +285,18 @@ fn a_summary_has_sample_statistics_and_all_the_hardware() {
     let single = single.stage("b").unwrap().summary().unwrap();
     assert_eq!((single.mean, single.std), (0.1, None));
     assert_eq!(Summary::of([]), None);
+}
+
+#[test]
+fn a_segment_without_a_time_names_its_hardware_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let entry = r#"{"hardware_id": "h", "seconds": 3, "segments": [{"hardware_id": "other"}]}"#;
+    let text = format!(r#"{{"a": {{"runs": [{entry}]}}}}"#);
+    fs::write(dir.path().join(TIMINGS_FILE), text).unwrap();
+    let timings = Timings::load(dir.path()).unwrap();
+    let summary = timings.stage("a").unwrap().summary().unwrap();
+    assert_eq!(summary.mixed_runs, [0]);
+    assert_eq!(summary.hardware_ids, ["h", "other"].map(str::to_owned).into());
 }
 
 #[test]
