@@ -217,6 +217,10 @@ impl Files {
         let mut locks = vec![first];
         let target = link_target(&timings)?;
         if target != timings {
+            if fs::metadata(&target).is_ok_and(|target| !target.is_file()) {
+                let problem = format!("is a link to {}, which is no file", target.display());
+                return Err(Error::file(&timings, problem));
+            }
             let beside = lock_beside(&target);
             if !locks[0].is_of(&beside) {
                 locks.push(FileLock::acquire(&beside, timeout)?);

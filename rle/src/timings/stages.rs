@@ -73,10 +73,12 @@ impl Stage {
         &self.runs
     }
 
-    /// The sum of the entries' times in seconds, in their order.
+    /// The sum of the entries' times in seconds, in their order; `f64::MAX` where it is beyond.
     pub fn total_seconds(&self) -> f64 {
         // From 0 rather than by `sum`, which begins at -0.
-        self.runs.iter().fold(0.0, |total, run| total + run.seconds())
+        let total: f64 = self.runs.iter().fold(0.0, |total, run| total + run.seconds());
+        // JSON has no infinity.
+        total.min(f64::MAX)
     }
 
     /// Number, mean, spread and hardware of the entries; `None` where there are none.

@@ -342,3 +342,26 @@ fn names_in(dir: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+#[test]
+fn a_link_to_a_directory_is_refused_without_a_lock_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, elsewhere) = (dir.path().join("home"), dir.path().join("elsewhere"));
+    fs::create_dir(&home).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", home.join(TIMINGS_FILE)).unwrap();
+    let error = of("a", 1.0, RunKey::none()).save(&home).unwrap_err().to_string();
+    assert!(error.contains("elsewhere, which is no file"), "{error}");
+    assert!(!dir.path().join("elsewhere.lock").exists());
+}
+
+#[test]
+fn a_sum_beyond_all_numbers_is_still_json() {
+    let dir = tempfile::tempdir().unwrap();
+    for run_idx in [0, 1] {
+        of("a", 1.5e308, RunKey::run(run_idx)).save(dir.path()).unwrap();
+    }
+    let text = fs::read_to_string(dir.path().join(TIMINGS_FILE)).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(file["a"]["total_seconds"], f64::MAX, "{text}");
+}
