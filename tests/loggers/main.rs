@@ -10,6 +10,7 @@
 
 mod kills;
 mod sending;
+mod suite;
 mod support;
 mod swanlab;
 mod tensorboard;

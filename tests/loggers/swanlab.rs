@@ -12,8 +12,11 @@ const SERVER: &str = "fake_swanlab.py";
 
 /// Sends the directory of a report: all requests that the server got, by their path's last part.
 fn send(python: &Path, report: &LogReport, home: &Path) -> Vec<(String, Json)> {
+    send_directory(python, &report.backends[0].directory, home)
+}
+
+pub(crate) fn send_directory(python: &Path, directory: &Path, home: &Path) -> Vec<(String, Json)> {
     let server = Server::start(python, SERVER);
-    let directory = &report.backends[0].directory;
     let id = directory.file_name().unwrap().to_str().unwrap().rsplit('-').next().unwrap();
     let mut command = server.tool(python, "swanlab", home);
     let output = command.args(["sync", "--id", id]).arg(directory).output().unwrap();
@@ -29,7 +32,7 @@ fn send(python: &Path, report: &LogReport, home: &Path) -> Vec<(String, Json)> {
 }
 
 /// The only request of that kind.
-fn one<'a>(requests: &'a [(String, Json)], path: &str) -> &'a Json {
+pub(crate) fn one<'a>(requests: &'a [(String, Json)], path: &str) -> &'a Json {
     let mut matching = requests.iter().filter(|(last, _)| last == path);
     let (_, body) = matching.next().unwrap_or_else(|| panic!("no {path} in {requests:?}"));
     assert!(matching.next().is_none(), "several {path}");
@@ -37,7 +40,7 @@ fn one<'a>(requests: &'a [(String, Json)], path: &str) -> &'a Json {
 }
 
 /// All points: key, step and value as JSON.
-fn points(requests: &[(String, Json)]) -> Vec<(String, i64, Json)> {
+pub(crate) fn points(requests: &[(String, Json)]) -> Vec<(String, i64, Json)> {
     let scalars =
         requests.iter().filter(|(path, body)| path == "metrics" && body["type"] == "scalar");
     let points = scalars.flat_map(|(_, body)| body["metrics"].as_array().unwrap());

@@ -8,11 +8,20 @@ use serde_json::{Value as Json, json};
 
 use crate::support::{Server, log_steps, options, python, resumed, run};
 
-const SERVER: &str = "fake_wandb.py";
+pub(crate) const SERVER: &str = "fake_wandb.py";
 
 /// Sends the directory of a report, and returns the run's id.
 fn send(server: &Server, python: &Path, report: &LogReport, home: &Path) -> String {
-    let directory = &report.backends[0].directory;
+    send_directory(server, python, &report.backends[0].directory, home)
+}
+
+/// Sends a directory, and returns the run's id.
+pub(crate) fn send_directory(
+    server: &Server,
+    python: &Path,
+    directory: &Path,
+    home: &Path,
+) -> String {
     let mut command = server.tool(python, "wandb", home);
     let output = command.arg("sync").arg(directory).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -21,12 +30,12 @@ fn send(server: &Server, python: &Path, report: &LogReport, home: &Path) -> Stri
 }
 
 /// The rows as W&B's server keeps them: JSON with the bare words of Python.
-fn rows(run: &Json) -> Vec<String> {
+pub(crate) fn rows(run: &Json) -> Vec<String> {
     run["history"].as_array().unwrap().iter().map(|row| row.as_str().unwrap().to_owned()).collect()
 }
 
 /// The value that a row holds under a key.
-fn value<'a>(row: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn value<'a>(row: &'a str, key: &str) -> Option<&'a str> {
     let key = format!("{}:", json!(key));
     let rest = &row[row.find(&key)? + key.len()..];
     Some(rest[..rest.find([',', '}']).unwrap()].trim())
