@@ -1,10 +1,9 @@
 //! The slots that run now, and when each is due for a plain line. Time comes in from outside.
 
 use std::fmt::Write as _;
-use std::iter::Sum;
 use std::time::{Duration, Instant};
 
-use super::tally::SlotOutcome;
+use super::tally::{Share, SlotOutcome};
 use super::text::{count_text, duration_text, escape_controls};
 use crate::progress::{Progress, ProgressSnapshot};
 
@@ -86,24 +85,6 @@ impl RunningSlot {
             let _ = write!(text, ", {}", escape_controls(message));
         }
         text
-    }
-}
-
-/// Shares of a run, from 0 to 1; 0 where its total is unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Share {
-    /// How far the run is.
-    pub(super) reached: f64,
-    /// What of that this attempt has computed.
-    pub(super) computed: f64,
-}
-
-impl Sum for Share {
-    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
-        shares.fold(Self::default(), |sum, share| Self {
-            reached: sum.reached + share.reached,
-            computed: sum.computed + share.computed,
-        })
     }
 }
 

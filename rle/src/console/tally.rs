@@ -1,9 +1,9 @@
 //! The suite's numbers: done, reused, failed, left, elapsed, estimate.
 
 use std::fmt::Write as _;
+use std::iter::Sum;
 use std::time::{Duration, Instant};
 
-use super::running::Share;
 use super::text::duration_text;
 
 /// How a slot ended, as far as a console cares.
@@ -28,6 +28,24 @@ impl SlotOutcome {
             Self::Interrupted => "interrupted",
             Self::Busy => "busy",
         }
+    }
+}
+
+/// Shares of a run, from 0 to 1; 0 where its total is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Share {
+    /// How far the run is.
+    pub(super) reached: f64,
+    /// What of that this attempt has computed.
+    pub(super) computed: f64,
+}
+
+impl Sum for Share {
+    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
+        shares.fold(Self::default(), |sum, share| Self {
+            reached: sum.reached + share.reached,
+            computed: sum.computed + share.computed,
+        })
     }
 }
 
