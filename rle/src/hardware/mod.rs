@@ -38,6 +38,13 @@ pub fn current() -> &'static Hardware {
     CURRENT.get_or_init(|| Hardware::of(&Machine::this()))
 }
 
+/// The indices of this machine's GPUs as `nvidia-smi` counts them, whatever the environment says;
+/// none where it does not tell in time.
+#[cfg(feature = "cli")]
+pub(crate) fn gpu_indices() -> Vec<String> {
+    gpu::indices(&Machine::this())
+}
+
 impl Hardware {
     /// Describes what a process on `machine` may use.
     ///

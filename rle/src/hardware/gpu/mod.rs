@@ -15,6 +15,8 @@ use super::description::Gpu;
 use super::machine::Machine;
 use visible::Choice;
 
+#[cfg(feature = "cli")]
+pub(super) use smi::indices;
 #[cfg(feature = "gpu")]
 pub(crate) use usage::memory_in_use;
 

@@ -1,5 +1,6 @@
 //! GPUs from the program `nvidia-smi`, which tells name and memory.
 
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -17,20 +18,43 @@ const MIB: u64 = 1024 * 1024;
 /// How often an ended program is looked for.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Runs the program, no longer than `patience`.
+/// What the program says about the GPUs, no later than after `patience`.
 pub(super) fn read(machine: &Machine, patience: Duration) -> Reading {
     let Some(program) = &machine.gpus.program else { return Reading::Absent };
+    match ask(program, FIELDS, patience) {
+        Ok(text) => parse(&text),
+        Err(reading) => reading,
+    }
+}
+
+/// The indices of all GPUs, as the program counts them; none where it does not tell in time.
+#[cfg(feature = "cli")]
+pub(in crate::hardware) fn indices(machine: &Machine) -> Vec<String> {
+    let Some(program) = &machine.gpus.program else { return Vec::new() };
+    match ask(program, "--query-gpu=index", machine.gpus.patience) {
+        Ok(text) => text.lines().map(|line| line.trim().to_owned()).collect(),
+        Err(Reading::Broken(problem) | Reading::Hung(problem)) => {
+            tracing::warn!("{problem}, so no GPU is known");
+            Vec::new()
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+fn ask(program: &OsStr, fields: &str, patience: Duration) -> Result<String, Reading> {
     let mut command = Command::new(program);
-    command.args([FIELDS, FORMAT]).stdin(Stdio::null()).stderr(Stdio::null());
+    command.args([fields, FORMAT]).stdin(Stdio::null()).stderr(Stdio::null());
     let child = match command.stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Reading::Absent,
-        Err(error) => return Reading::Broken(format!("nvidia-smi cannot be started: {error}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Reading::Absent),
+        Err(error) => {
+            return Err(Reading::Broken(format!("nvidia-smi cannot be started: {error}")));
+        }
     };
     match output(child, patience) {
-        Ok(Some(text)) => parse(&text),
-        Ok(None) => Reading::Hung(format!("nvidia-smi has not ended within {patience:?}")),
-        Err(problem) => Reading::Broken(format!("nvidia-smi {problem}")),
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(Reading::Hung(format!("nvidia-smi has not ended within {patience:?}"))),
+        Err(problem) => Err(Reading::Broken(format!("nvidia-smi {problem}"))),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Error;
+use crate::hardware;
 
 /// Thread counts that numerical libraries read.
 const THREAD_VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"];
@@ -95,13 +96,7 @@ fn visible_gpus(variable: &impl Fn(&str) -> Option<String>) -> Vec<String> {
             .take_while(|token| !token.is_empty() && token != "-1" && token != "NoDevFiles")
             .collect();
     }
-    let listed =
-        Command::new("nvidia-smi").args(["--query-gpu=index", "--format=csv,noheader"]).output();
-    let Ok(listed) = listed else { return Vec::new() };
-    if !listed.status.success() {
-        return Vec::new();
-    }
-    String::from_utf8_lossy(&listed.stdout).lines().map(|line| line.trim().to_owned()).collect()
+    hardware::gpu_indices()
 }
 
 #[cfg(test)]
