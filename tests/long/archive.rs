@@ -83,6 +83,10 @@ fn an_archive_is_restored_only_where_nothing_stands() {
         fs::remove_file(lab.out(&format!("runs/{stem}.json"))).unwrap();
     }
     fs::remove_dir_all(lab.out("alpha")).unwrap();
+    let curves = lab.out("_logs/lab/out/tensorboard");
+    lab.run(&restore).refused(&["alpha_0 is in use"]);
+    assert!(curves.join("alpha_0").is_dir());
+    fs::remove_dir_all(curves).unwrap();
     lab.run(&restore).ok();
     assert_eq!([lab.record("alpha_0"), lab.record("alpha_1")], before);
     assert_eq!(crate::support::read_json(&lab.out("alpha/timings.json")), timings);
