@@ -79,6 +79,7 @@ fn learn<L: Learner>(
     while learner.iteration() < learner.iterations() {
         learner.iterate();
         log(ctx, learner.history());
+        ctx.epoch_end();
         ctx.progress().inc(1);
         ctx.progress().set_message(recent_return(learner.history()));
         let stop = ctx.should_stop();
