@@ -4,11 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::future::Future;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use rle::profile::{self, StageSummary, Summary};
@@ -18,7 +15,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 rle::stages! {
-    exact, inside, outside, epoch, folded, plain, measured { train, wait }
+    exact, inside, outside, epoch, folded
 }
 
 /// Runs and epochs are the process's: one test at a time.
@@ -232,41 +229,4 @@ fn modules_have_blocks_of_their_own_and_fold_one_stage_together() {
     assert_eq!((of("engine"), of("buffer")), ((1, 1), (1, 1)));
     let seconds = summary.stage_seconds();
     assert_eq!(seconds.iter().filter(|(stage, _)| *stage == "folded").count(), 1);
-}
-
-#[rle::timed("measured.train", metric)]
-fn train(depth: u32) {
-    if depth > 0 {
-        train(depth - 1);
-    }
-}
-
-#[rle::timed("measured.wait", metric)]
-async fn wait() {}
-
-#[rle::timed("plain", debug, metric)]
-fn not_in_debug() {}
-
-#[test]
-fn each_call_of_a_metric_stage_is_handed_on() {
-    static TAKEN: Mutex<Vec<(String, f64)>> = Mutex::new(Vec::new());
-    fn take(name: &str, seconds: f64) {
-        TAKEN.lock().unwrap().push((name.to_owned(), seconds));
-    }
-    let _turn = turn();
-    assert!(!profile::is_debug(), "these tests run without RLE_DEBUG");
-    assert!(profile::set_metric_sink(take));
-    assert!(!profile::set_metric_sink(|_, _| ()), "the first stays");
-    train(3);
-    not_in_debug();
-    let poll = pin!(wait()).poll(&mut Context::from_waker(Waker::noop()));
-    assert!(matches!(poll, Poll::Ready(())));
-    thread::spawn(|| train(0)).join().unwrap();
-    let taken = TAKEN.lock().unwrap();
-    let names: Vec<&str> = taken.iter().map(|(name, _)| name.as_str()).collect();
-    let expected = ["measured.train", "measured.wait", "measured.train"];
-    assert_eq!(names, expected.map(|stage| format!("time_profile/{stage}")));
-    let total: f64 = taken.iter().map(|(_, seconds)| seconds).sum();
-    assert!(taken.iter().all(|(_, seconds)| *seconds >= 0.0) && total < 10.0, "{taken:?}");
-    assert_eq!(count(&profile::summary(), "plain"), 0);
 }
