@@ -50,7 +50,8 @@ fn asks_for_more(value: &str) -> bool {
 }
 
 /// Hands the time of each call of a `metric` stage to `sink`, as `time_profile/<stage>` and
-/// seconds, on the thread that ends the call. The first sink stays; whether this one is it.
+/// seconds, on the thread that ends the call. The first sink stays; whether this one is it. The
+/// first run of a suite is one: it [logs](crate::RunContext::log) them.
 ///
 /// A sink must be quick, and must not panic: it may run while a panic unwinds.
 pub fn set_metric_sink(sink: MetricSink) -> bool {
