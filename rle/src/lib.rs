@@ -7,96 +7,58 @@
 // What the suite alone asks of the modules that both have; with the suite it is reported.
 #![cfg_attr(not(feature = "suite"), allow(dead_code, unused_imports))]
 
-mod canonical;
 mod error;
-pub mod hardware;
-mod host;
-#[cfg(feature = "suite")]
-pub mod metrics;
-mod stage;
-mod storage;
-mod suggest;
+mod fs;
+mod machine;
+mod names;
+mod near_match;
 pub mod timings;
 pub mod value;
 
 #[cfg(feature = "suite")]
 mod algorithm;
-#[cfg(feature = "suite")]
-mod archive;
-#[cfg(feature = "suite")]
-mod artifact;
-#[cfg(feature = "suite")]
-mod checkpoint;
-#[cfg(feature = "suite")]
-mod config_override;
+#[cfg(feature = "cli")]
+mod cli;
 #[cfg(feature = "suite")]
 mod console;
 #[cfg(feature = "suite")]
-mod context;
-#[cfg(feature = "suite")]
-mod digest;
+pub mod metrics;
 #[cfg(feature = "suite")]
 #[doc(hidden)]
 pub mod private;
 #[cfg(feature = "suite")]
 pub mod profile;
 #[cfg(feature = "suite")]
-mod progress;
-#[cfg(feature = "suite")]
-mod provenance;
-#[cfg(feature = "suite")]
 mod record;
 #[cfg(feature = "suite")]
-mod registry;
-#[cfg(feature = "suite")]
-mod request;
-#[cfg(feature = "suite")]
-mod resume;
-#[cfg(feature = "suite")]
-mod run_result;
-#[cfg(feature = "suite")]
-mod scheduler;
-#[cfg(feature = "suite")]
-mod seeds;
-#[cfg(feature = "suite")]
-mod slot;
-#[cfg(feature = "suite")]
-mod stop;
-#[cfg(feature = "suite")]
-mod stub;
+mod run;
 #[cfg(feature = "suite")]
 mod suite;
-#[cfg(feature = "suite")]
-mod typed;
-
-#[cfg(feature = "cli")]
-mod cli;
-#[cfg(feature = "cli")]
-mod looking;
-#[cfg(feature = "cli")]
-mod verify;
 
 pub use error::Error;
-pub use stage::Stage;
+pub use machine::hardware;
+pub use names::Stage;
 
 #[cfg(feature = "suite")]
 pub use crate::{
-    algorithm::AlgorithmSpec,
-    artifact::PathKind,
-    checkpoint::{Checkpoint, Latest},
-    context::{PrepareContext, RunContext, TestRun},
+    algorithm::{spec::AlgorithmSpec, stub::stub_algorithms},
+    machine::scheduler::SchedulerJob,
     metrics::log_metric,
-    progress::Progress,
-    provenance::ProvenanceMode,
+    names::{SlotId, Slug},
     record::{
         Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement,
-        RequestTag, RunRecord, RunStatus, TrackedPath, load_records,
+        RequestTag, RunRecord, RunStatus, TrackedPath,
+        decision::{Reason, SlotAction},
+        load_records,
+        provenance::ProvenanceMode,
     },
-    resume::{Reason, SlotAction},
-    run_result::{Episode, RunResult},
-    scheduler::SchedulerJob,
-    slot::{SlotId, Slug},
-    stub::stub_algorithms,
+    run::{
+        artifacts::PathKind,
+        checkpoint::{Checkpoint, Latest},
+        context::{PrepareContext, RunContext, TestRun},
+        progress::Progress,
+        result::{Episode, RunResult},
+    },
     suite::{
         IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan,
         SuiteReport,

@@ -8,16 +8,16 @@ use serde::de::DeserializeOwned;
 
 pub use inventory;
 
-pub use crate::algorithm::Location;
-use crate::algorithm::{PrepareOutcome, RunOutcome, TrainerError};
-use crate::context::{PrepareContext, RunContext};
-pub use crate::profile::site::{AsyncGuard, Guard, Site};
-pub use crate::registry::{
+pub use crate::algorithm::registry::{
     AlgorithmEntry, PrepareEntry, PreparedAlgorithm, Requirement, StageEntry,
 };
-use crate::run_result::RunResult;
+pub use crate::algorithm::spec::Location;
+use crate::algorithm::spec::{PrepareOutcome, RunOutcome, TrainerError};
+pub use crate::algorithm::typed::ConfigType;
+pub use crate::profile::site::{AsyncGuard, Guard, Site};
+use crate::run::context::{PrepareContext, RunContext};
+use crate::run::result::RunResult;
 use crate::suite::IntoSuiteConfig;
-pub use crate::typed::ConfigType;
 use crate::value::Value;
 
 /// Identity of a function item: it tells two functions of one type of signature apart.

@@ -10,10 +10,10 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command as Clap};
 
 use crate::Error;
-use crate::algorithm::AlgorithmSpec;
-use crate::suggest;
-use crate::suite::selection::flag_option;
-use crate::suite::settings::{Kind, LOOKING, SETTINGS, Setting};
+use crate::algorithm::spec::AlgorithmSpec;
+use crate::near_match;
+use crate::suite::config::selection::flag_option;
+use crate::suite::config::settings::{Kind, LOOKING, SETTINGS, Setting};
 
 /// What the program is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,7 +313,7 @@ fn find_option<'a>(
 ) -> Result<&'a OptionSpec, Error> {
     options.iter().find(|option| option.long == long).ok_or_else(|| {
         let known = options.iter().map(|option| option.long.as_str());
-        let hint = suggest::nearest(long, known)
+        let hint = near_match::nearest(long, known)
             .map_or("; --help lists them".to_owned(), |near| format!("; did you mean `--{near}`?"));
         Error::usage(format!("there is no option `{written}`{hint}"))
     })
@@ -324,7 +324,7 @@ fn find_command(word: &str, commands: &[CommandLine]) -> Result<Command, Error> 
         return Ok(*command);
     }
     let names: Vec<&str> = commands.iter().map(|(name, ..)| *name).collect();
-    let hint = suggest::hint(word, names.iter().copied());
+    let hint = near_match::hint(word, names.iter().copied());
     Err(Error::usage(format!(
         "there is no command `{word}`{hint} (commands: {})",
         names.join(", ")

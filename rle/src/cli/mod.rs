@@ -1,29 +1,26 @@
 //! The generated program: reads the command line, carries out one command, ends with its status.
 
-mod archive;
 mod args;
-mod assign;
-mod file;
-mod list;
-mod locks;
-mod looking;
+mod commands;
+mod inspect;
+mod layers;
 mod show;
 mod standalone;
-mod timings;
-mod verify;
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
 
 use crate::Error;
-use crate::algorithm::AlgorithmSpec;
+use crate::algorithm::registry;
+use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
 use crate::private::Program;
-use crate::registry;
-use crate::suite::{Mode, Start, SuiteConfig, expand_variants, selection, settings, workers};
+use crate::suite::config::{selection, settings};
+use crate::suite::{Mode, Start, SuiteConfig, expand_variants, workers};
 use args::{Command, Grammar, Parsed};
-use assign::Request;
+use commands::{archive, list, looking, verify};
+use layers::Request;
 use show::Format;
 pub use standalone::main as standalone;
 
@@ -74,7 +71,7 @@ fn carry_out(
     if config.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir() {
         config.source_dir = Some(program.manifest_dir.into());
     }
-    let request = assign::assign_all(config, &invocation, &specs)?;
+    let request = layers::assign_all(config, &invocation, &specs)?;
     console::set_level(request.config.log.level.as_deref());
     match invocation.command {
         Command::Timings | Command::Locks => looking::of_program(&request, &invocation),

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Error;
+use crate::cli::inspect::Fault;
 use crate::console::{Table, duration_text, escape_controls, escape_log_text, stdout_width};
-use crate::looking::Fault;
-use crate::resume::SlotAction;
+use crate::record::decision::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 use crate::value::Value;
 

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use crate::Error;
-use crate::suite::settings::SETTINGS;
+use crate::suite::config::settings::SETTINGS;
 
 use super::args::{self, Command, CommandLine, Grammar, OptionSpec, Parsed};
-use super::{BAD_USAGE, looking, show};
+use super::commands::looking;
+use super::{BAD_USAGE, show};
 
 const DEFAULT_ROOT: &str = "exports";
 

@@ -53,7 +53,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::progress::Progress;
+    use crate::run::progress::Progress;
 
     fn slot(total: Option<u64>, position: u64, now: Instant) -> RunningSlot {
         let progress = Progress::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::running::RunningSlot;
 use super::tally::{SlotOutcome, Tally};
-use crate::progress::Progress;
+use crate::run::progress::Progress;
 
 /// Bars are drawn this often.
 #[cfg(feature = "cli")]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
-use crate::digest::{self, FieldHasher};
+use crate::value::digest::{self, FieldHasher};
 
 /// Longer directory names are cut, in bytes; every file system takes 255.
 const DIRECTORY_BYTES: usize = 120;

@@ -34,33 +34,17 @@
 //! ```
 
 #[cfg(feature = "loggers")]
-mod checksum;
+mod backends;
 mod current;
-#[cfg(feature = "loggers")]
-mod file;
 mod hand_over;
-#[cfg(feature = "loggers")]
-mod hparams;
 mod layout;
 mod logger;
 mod number;
-#[cfg(feature = "loggers")]
-mod record_log;
 mod run;
-#[cfg(feature = "loggers")]
-mod segment;
 mod sink;
-#[cfg(feature = "loggers")]
-mod swanlab;
-#[cfg(feature = "loggers")]
-mod tensorboard;
 #[cfg(feature = "loggers")]
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "loggers")]
-mod wandb;
-#[cfg(feature = "loggers")]
-mod wire;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,11 +66,13 @@ fn loggers(options: &LogOptions, run: &LoggedRun) -> Vec<Box<dyn MetricLogger>> 
         let disabled = options.mode == LogMode::Disabled;
         match backend {
             Backend::TensorBoard => {
-                loggers.push(Box::new(tensorboard::TensorBoard::new(options, run)));
+                loggers.push(Box::new(backends::tensorboard::TensorBoard::new(options, run)));
             }
             Backend::Wandb | Backend::Swanlab if disabled => {}
-            Backend::Wandb => loggers.push(Box::new(wandb::Wandb::new(options, run))),
-            Backend::Swanlab => loggers.push(Box::new(swanlab::Swanlab::new(options, run))),
+            Backend::Wandb => loggers.push(Box::new(backends::wandb::Wandb::new(options, run))),
+            Backend::Swanlab => {
+                loggers.push(Box::new(backends::swanlab::Swanlab::new(options, run)))
+            }
         }
     }
     loggers
@@ -109,8 +95,14 @@ fn loggers(options: &LogOptions, _run: &LoggedRun) -> Vec<Box<dyn MetricLogger>>
 pub(crate) fn directories(experiment: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
     let curves = experiment.join(Backend::TensorBoard.name()).join(slot);
     let mut found: Vec<PathBuf> = curves.is_dir().then_some(curves).into_iter().collect();
-    found.extend(wandb::Wandb::directories(&experiment.join(Backend::Wandb.name()), slot)?);
-    found.extend(swanlab::Swanlab::directories(&experiment.join(Backend::Swanlab.name()), slot)?);
+    found.extend(backends::wandb::Wandb::directories(
+        &experiment.join(Backend::Wandb.name()),
+        slot,
+    )?);
+    found.extend(backends::swanlab::Swanlab::directories(
+        &experiment.join(Backend::Swanlab.name()),
+        slot,
+    )?);
     Ok(found)
 }
 

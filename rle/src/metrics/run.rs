@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::layout;
 use crate::value::Value;
-use crate::{Error, Slug, suggest};
+use crate::{Error, Slug, near_match};
 
 /// A program that shows metrics, for which files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,7 +79,7 @@ impl FromStr for Backend {
             Error::usage(format!(
                 "`{word}` is no log backend, accepted: {}, {NO_BACKEND}{}",
                 names.join(", "),
-                suggest::hint(word, known)
+                near_match::hint(word, known)
             ))
         })
     }
@@ -128,7 +128,7 @@ impl LogMode {
                 Error::usage(format!(
                     "`{word}` is no log mode of these backends, accepted: {}{}",
                     accepted().collect::<Vec<_>>().join(", "),
-                    suggest::hint(word, accepted())
+                    near_match::hint(word, accepted())
                 ))
             })
     }

@@ -13,7 +13,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 use crate::Slug;
-use crate::storage::small_disk::SmallDisk;
+use crate::fs::small_disk::SmallDisk;
 use crate::value::Value;
 
 fn run() -> LoggedRun {

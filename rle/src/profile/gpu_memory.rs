@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tracing::Level;
 
-use crate::hardware::gpu::{MemoryInUse, memory_in_use};
+use crate::machine::hardware::gpu::{MemoryInUse, memory_in_use};
 
 /// What a framework's allocator has of one GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

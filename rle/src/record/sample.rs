@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{
     RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus, SCHEMA_VERSION,
 };
-use crate::provenance::Provenance;
-use crate::request::{Identity, REQUEST_SCHEMA};
-use crate::slot::{SlotId, Slug};
+use crate::names::{SlotId, Slug};
+use crate::record::identity::{Identity, REQUEST_SCHEMA};
+use crate::record::provenance::Provenance;
 use crate::value::Value;
 
 /// The slot `alpha:1`.

@@ -1,46 +1,32 @@
 //! The suite runner: a request is planned, each slot decided, the missing ones computed.
 
-mod attempt;
-mod config;
-mod execute;
-mod export_dir;
-mod into_config;
-mod isolate;
-pub(crate) mod logging;
+pub(crate) mod config;
+pub(crate) mod exec;
 pub(crate) mod plan;
-mod prepare;
 mod report;
-mod run;
-pub(crate) mod selection;
-pub(crate) mod settings;
-mod summary;
-mod timing;
-mod tracking;
-mod turn;
-mod variants;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;
 
+pub use config::into_config::IntoSuiteConfig;
 pub use config::{OnBusy, SuiteConfig};
-pub use into_config::IntoSuiteConfig;
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
 #[cfg(feature = "cli")]
-pub(crate) use execute::SLOT_PATIENCE;
+pub(crate) use config::variants::{Variant, expand as expand_variants};
+#[cfg(feature = "cli")]
+pub(crate) use exec::execute::SLOT_PATIENCE;
+pub(crate) use exec::run::Mode;
 #[cfg(feature = "cli")]
 pub(crate) use plan::resolve_config;
-pub(crate) use run::Mode;
-#[cfg(feature = "cli")]
-pub(crate) use variants::{Variant, expand as expand_variants};
 
 #[cfg(feature = "cli")]
 use std::path::Path;
 
 use crate::Error;
-use crate::algorithm::AlgorithmSpec;
+use crate::algorithm::registry;
+use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::SuiteConsole;
-use crate::registry;
-use crate::resume::Decision;
+use crate::record::decision::Decision;
 use plan::Plan;
 
 /// A suite and its algorithms, run from a program with its own `main`.
@@ -152,7 +138,7 @@ impl Start {
     pub(crate) fn slots_of(
         config: SuiteConfig,
         specs: &[AlgorithmSpec],
-    ) -> Result<(std::path::PathBuf, Vec<crate::slot::SlotId>), Error> {
+    ) -> Result<(std::path::PathBuf, Vec<crate::names::SlotId>), Error> {
         let plan = Plan::new(config, specs)?;
         let slots = plan.slots.iter().map(|slot| slot.id.clone()).collect();
         Ok((plan.facts.export_dir.clone(), slots))
@@ -165,7 +151,7 @@ impl Start {
 
     /// Runs what has to run, busy slots last, when no other suite of this process does.
     pub(crate) fn run(self, console: SuiteConsole, mode: Mode<'_>) -> Result<SuiteReport, Error> {
-        let _turn = turn::Turn::take()?;
-        run::run(self, console, mode)
+        let _turn = exec::turn::Turn::take()?;
+        exec::run::run(self, console, mode)
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::resume::{Reason, SlotAction};
-use crate::slot::SlotId;
+use crate::names::SlotId;
+use crate::record::decision::{Reason, SlotAction};
 
 /// What became of one slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use super::scan::{Fault, Scanner};
 use super::stages::{self, Raw, Stages};
 use super::{TIMINGS_FILE, Timings, file};
 use crate::Error;
-use crate::storage::{FileLock, Offer, Offered, failpoint, offers_for};
+use crate::fs::{FileLock, Offer, Offered, failpoint, offers_for};
 
 /// The version of an offer's content; a holder leaves any other to its owner.
 const SCHEMA_VERSION: u64 = 1;

@@ -8,7 +8,7 @@ use super::file::{self, Read};
 use super::scan::{Fault, Scanner};
 use super::stages::{Raw, push_quoted};
 use crate::Error;
-use crate::hardware::{self, id_of};
+use crate::machine::hardware::{self, id_of};
 use crate::value::{Number, Value};
 
 const SCHEMA_VERSION: u64 = 1;

@@ -9,7 +9,7 @@ use super::hardware::{Descriptions, Renamed, current};
 use super::stages::{self, Stages};
 use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE, Timings, file, merge};
 use crate::Error;
-use crate::storage::{
+use crate::fs::{
     FileLock, Prepared, Replaced, failpoint, link_target, prepare_file, replace_file,
     sweep_leftovers,
 };

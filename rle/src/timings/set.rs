@@ -12,7 +12,7 @@ use super::stages::{self, Stages};
 use super::store::refused;
 use super::{HARDWARE_FILE, TIMINGS_FILE, Timings};
 use crate::Error;
-use crate::storage::write_atomically;
+use crate::fs::write_atomically;
 use crate::value::Value;
 
 /// A time that the runner adds to a file.

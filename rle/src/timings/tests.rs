@@ -13,8 +13,8 @@ use super::set::merge_within;
 use super::stages::{self, Stages};
 use super::*;
 use crate::Error;
-use crate::storage::FileLock;
-use crate::storage::small_disk::SmallDisk;
+use crate::fs::FileLock;
+use crate::fs::small_disk::SmallDisk;
 use crate::value::Value;
 
 const SAMPLE: &str = r#"{
@@ -87,7 +87,7 @@ fn the_hardware_is_described_once_under_the_hash_of_its_description() {
     let file = Value::parse_json(written.as_bytes()).unwrap();
     let known = file.get("hardware").unwrap().as_object().unwrap();
     assert_eq!(known.keys().collect::<Vec<_>>(), [hardware_id()]);
-    assert_eq!(known[hardware_id()], crate::hardware::current().to_value());
+    assert_eq!(known[hardware_id()], crate::machine::hardware::current().to_value());
     assert_eq!(file.get("schema_version").unwrap().as_u64(), Some(1));
     // Not even its layout changes when the description is there already.
     let layout = file.to_string();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::render_path;
 use super::{Segment, Value};
-use crate::canonical;
+use crate::value::canonical;
 
 /// One place where two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

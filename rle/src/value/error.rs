@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{de, ser};
 
-use crate::suggest;
+use crate::near_match;
 
 /// A value that cannot be written, read or converted, with the key it stands under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ pub(crate) fn hint(word: &str, accepted: &[impl AsRef<str>]) -> String {
     if accepted.is_empty() {
         return ", no key is accepted here".to_owned();
     }
-    let near = suggest::nearest(word, accepted.iter().map(AsRef::as_ref))
+    let near = near_match::nearest(word, accepted.iter().map(AsRef::as_ref))
         .map(|near| format!(", did you mean `{near}`?"));
     if accepted.len() > FEW {
         return near.unwrap_or_default();

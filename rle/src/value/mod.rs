@@ -6,8 +6,11 @@
 
 #[cfg(test)]
 pub(crate) mod arbitrary;
+pub(crate) mod canonical;
 mod de;
 mod diff;
+#[cfg(feature = "suite")]
+pub(crate) mod digest;
 mod error;
 mod json;
 mod key;
@@ -24,8 +27,6 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use crate::canonical;
 
 pub use de::ValueDeserializer;
 pub use error::ValueError;

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::context::RunContext;
-use crate::run_result::RunResult;
+use crate::run::context::RunContext;
+use crate::run::result::RunResult;
 
 #[derive(Serialize, Deserialize)]
 enum Optimiser {

@@ -14,15 +14,15 @@ use std::time::Duration;
 use super::debugger;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
-use crate::algorithm::AlgorithmSpec;
+use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
-use crate::progress::{Progress, ProgressSnapshot};
-use crate::stop::{Listener, Stop};
-use crate::suite::execute::Executor;
-use crate::suite::isolate::Isolation;
-use crate::suite::logging::Sending;
+use crate::run::progress::{Progress, ProgressSnapshot};
+use crate::run::stop::{Listener, Stop};
+use crate::suite::exec::execute::Executor;
+use crate::suite::exec::isolate::Isolation;
+use crate::suite::exec::logging::Sending;
+use crate::suite::exec::prepare::Prepares;
 use crate::suite::plan::Plan;
-use crate::suite::prepare::Prepares;
 use crate::suite::report::SlotOutcome;
 
 /// How often progress is reported.

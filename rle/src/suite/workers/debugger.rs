@@ -5,9 +5,9 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use crate::slot::SlotId;
-use crate::stop::Stop;
-use crate::suite::selection::near_or_list;
+use crate::names::SlotId;
+use crate::run::stop::Stop;
+use crate::suite::config::selection::near_or_list;
 
 const VARIABLE: &str = "RLE_WAIT_FOR_DEBUGGER";
 const LOOK: Duration = Duration::from_millis(50);
@@ -65,7 +65,7 @@ fn is_traced() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slot::Slug;
+    use crate::names::Slug;
 
     #[test]
     fn a_variable_without_effect_is_told_of() {

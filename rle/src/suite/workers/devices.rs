@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Error;
-use crate::hardware;
+use crate::machine::hardware;
 
 /// Thread counts that numerical libraries read.
 const THREAD_VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"];

@@ -16,12 +16,12 @@ use super::devices::Devices;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
 use crate::Error;
 use crate::console::write_lines;
-use crate::host;
-use crate::progress::{Progress, ProgressSnapshot};
+use crate::machine::host;
 use crate::record::RecordHead;
-use crate::stop::Stop;
-use crate::suite::attempt::now_text;
-use crate::suite::logging::Unsent;
+use crate::run::progress::{Progress, ProgressSnapshot};
+use crate::run::stop::Stop;
+use crate::suite::exec::attempt::now_text;
+use crate::suite::exec::logging::Unsent;
 use crate::suite::report::SlotOutcome;
 
 /// How often a lane looks at the stop request and the clock.

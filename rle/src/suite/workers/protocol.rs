@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::provenance::Provenance;
+use crate::record::provenance::Provenance;
 use crate::suite::SuiteConfig;
-use crate::suite::logging::Unsent;
+use crate::suite::exec::logging::Unsent;
 use crate::suite::report::SlotOutcome;
 
 /// Names the worker in its environment: its standard input is then the socket.

@@ -7,7 +7,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::Error;
-use crate::storage::{Offer, dying_after, offers_for};
+use crate::fs::{Offer, dying_after, offers_for};
 use crate::timings::save::Files;
 use crate::timings::*;
 use crate::value::Value;
@@ -174,7 +174,7 @@ fn an_owner_that_gives_up_has_withdrawn_what_it_offered() {
 }
 
 /// An owner whose offer is taken just before it gives up, and what it says in the end.
-fn taken_at_the_last_moment(dir: &Path, ending: impl FnOnce(crate::storage::Offered, Files)) {
+fn taken_at_the_last_moment(dir: &Path, ending: impl FnOnce(crate::fs::Offered, Files)) {
     let wait = Duration::from_millis(100);
     let files = lock(dir);
     let outcome = thread::scope(|scope| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Error;
-use crate::storage::FileLock;
+use crate::fs::FileLock;
 use crate::timings::*;
 use crate::value::Value;
 

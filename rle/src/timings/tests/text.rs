@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::storage::small_disk::SmallDisk;
+use crate::fs::small_disk::SmallDisk;
 use crate::timings::scan::{Fault, Scanner};
 use crate::timings::*;
 use crate::value::Value;

@@ -1,0 +1,248 @@
+//! An algorithm as the runner sees it, however it was declared.
+
+use std::any::TypeId;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::algorithm::overrides::AlgorithmOverride;
+use crate::algorithm::typed::ConfigType;
+use crate::names::Slug;
+use crate::run::context::{PrepareContext, RunContext};
+use crate::run::result::RunResult;
+use crate::value::Value;
+
+/// An error of a trainer: whatever it returned, with its chain of sources.
+pub(crate) type TrainerError = Box<dyn StdError + Send + Sync>;
+
+/// What a trainer returned.
+pub(crate) type RunOutcome = Result<RunResult, TrainerError>;
+
+/// What a prepare returned.
+pub(crate) type PrepareOutcome = Result<Value, TrainerError>;
+
+type RunFn = Arc<dyn Fn(&RunContext) -> RunOutcome + Send + Sync>;
+type PrepareFn = Arc<dyn Fn(&PrepareContext) -> PrepareOutcome + Send + Sync>;
+
+/// Where something was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[doc(hidden)]
+pub struct Location {
+    /// The source file as the compiler names it.
+    pub file: &'static str,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A file or directory that must exist before an algorithm runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Required {
+    pub(crate) label: String,
+    pub(crate) path: String,
+    pub(crate) fingerprint: bool,
+}
+
+/// Where an algorithm's configuration comes from before anything overrides it.
+#[derive(Clone)]
+pub(crate) enum ConfigSource {
+    Typed(ConfigType),
+    Untyped(Value),
+}
+
+/// A prepare step: run once before the first slot of its algorithms that has to run.
+#[derive(Clone)]
+pub(crate) struct Prepare {
+    pub(crate) name: String,
+    pub(crate) always: bool,
+    pub(crate) location: Option<Location>,
+    /// Whether several algorithms share it; it then sees no algorithm configuration.
+    pub(crate) shared: bool,
+    pub(crate) run: PrepareFn,
+}
+
+/// An algorithm given as a value: what `#[rle::algorithm]` declares, without the attribute.
+///
+/// ```
+/// use rle::{AlgorithmSpec, RunContext, RunResult};
+///
+/// fn random(ctx: &RunContext) -> rle::Result<RunResult> {
+///     Ok(RunResult::new().metric("final_reward", ctx.seed()))
+/// }
+///
+/// let spec = AlgorithmSpec::new("Random", random).flag("run_random");
+/// # let _ = spec;
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct AlgorithmSpec {
+    pub(crate) name: String,
+    pub(crate) slug: String,
+    pub(crate) flag: Option<String>,
+    pub(crate) config: ConfigSource,
+    pub(crate) requires: Vec<Required>,
+    pub(crate) prepare: Option<Prepare>,
+    pub(crate) doc: String,
+    pub(crate) location: Option<Location>,
+    pub(crate) type_id: Option<TypeId>,
+    pub(crate) run: RunFn,
+    pub(crate) faults: Vec<String>,
+    /// Set where this is an algorithm under another name.
+    pub(crate) variant: Option<VariantOf>,
+}
+
+/// What makes a variant of an algorithm.
+#[derive(Clone)]
+pub(crate) struct VariantOf {
+    /// The algorithm's slug.
+    pub(crate) algorithm: String,
+    pub(crate) change: AlgorithmOverride,
+}
+
+impl AlgorithmSpec {
+    /// An algorithm under a display label. Its configuration is an untyped table:
+    /// [`config`](Self::config), read back with [`RunContext::config`].
+    pub fn new<F, E>(name: impl Into<String>, run: F) -> Self
+    where
+        F: Fn(&RunContext) -> Result<RunResult, E> + Send + Sync + 'static,
+        E: Into<TrainerError>,
+    {
+        let run = move |context: &RunContext| run(context).map_err(Into::into);
+        Self::from_parts(name.into(), ConfigSource::Untyped(Value::object()), Arc::new(run))
+    }
+
+    /// An algorithm with a typed configuration, handed to `run` as its second argument.
+    pub fn with_config<C, F, E>(name: impl Into<String>, run: F) -> Self
+    where
+        C: Serialize + DeserializeOwned + Default + 'static,
+        F: Fn(&RunContext, C) -> Result<RunResult, E> + Send + Sync + 'static,
+        E: Into<TrainerError>,
+    {
+        let run = move |context: &RunContext| {
+            let config = context.config_as::<C>()?;
+            run(context, config).map_err(Into::into)
+        };
+        let config = ConfigSource::Typed(ConfigType::of::<C>());
+        Self::from_parts(name.into(), config, Arc::new(run))
+    }
+
+    pub(crate) fn from_parts(name: String, config: ConfigSource, run: RunFn) -> Self {
+        Self {
+            slug: Slug::text_from_label(&name),
+            name,
+            flag: None,
+            config,
+            requires: Vec::new(),
+            prepare: None,
+            doc: String::new(),
+            location: None,
+            type_id: None,
+            run,
+            faults: Vec::new(),
+            variant: None,
+        }
+    }
+
+    /// Replaces the slug that the label gives.
+    pub fn slug(mut self, slug: impl Into<String>) -> Self {
+        self.slug = slug.into();
+        self
+    }
+
+    /// Makes the algorithm depend on a flag of the suite (`run_ippo`, option `--run-ippo`).
+    pub fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flag = Some(flag.into());
+        self
+    }
+
+    /// The default configuration: a map, or anything that serialises to one.
+    ///
+    /// For an algorithm made with [`with_config`](Self::with_config) the type's own default is
+    /// the default; override it with [`SuiteConfig::algorithm_config`](crate::SuiteConfig::algorithm_config).
+    pub fn config(mut self, config: impl Serialize) -> Self {
+        match (Value::from_serialize(&config), &self.config) {
+            (_, ConfigSource::Typed(_)) => self.faults.push(format!(
+                "algorithm `{}`: a typed configuration has its own default; use \
+                 SuiteConfig::algorithm_config to override it",
+                self.name
+            )),
+            (Ok(value), ConfigSource::Untyped(_)) => self.config = ConfigSource::Untyped(value),
+            (Err(error), _) => {
+                self.faults.push(format!("configuration of algorithm `{}`: {error}", self.name));
+            }
+        }
+        self
+    }
+
+    /// A step that runs once before the first slot that has to run. `name` names its
+    /// directory below `_prepared` and its timing stage `<name>_prepare`.
+    pub fn prepare<F, T, E>(mut self, name: impl Into<String>, run: F) -> Self
+    where
+        F: Fn(&PrepareContext) -> Result<T, E> + Send + Sync + 'static,
+        T: Serialize,
+        E: Into<TrainerError>,
+    {
+        let run = move |context: &PrepareContext| {
+            let value = run(context).map_err(Into::into)?;
+            Ok(Value::from_serialize(&value)?)
+        };
+        self.prepare = Some(Prepare {
+            name: name.into(),
+            always: false,
+            location: None,
+            shared: false,
+            run: Arc::new(run),
+        });
+        self
+    }
+
+    /// A file or directory that must exist before anything runs: relative paths stand below
+    /// the export directory.
+    pub fn requires(self, label: impl Into<String>, path: impl Into<String>) -> Self {
+        self.required(label.into(), path.into(), false)
+    }
+
+    /// Like [`requires`](Self::requires), and its content is part of the run's identity.
+    pub fn requires_fingerprint(self, label: impl Into<String>, path: impl Into<String>) -> Self {
+        self.required(label.into(), path.into(), true)
+    }
+
+    fn required(mut self, label: String, path: String, fingerprint: bool) -> Self {
+        if self.requires.iter().any(|required| required.label == label) {
+            self.faults.push(format!(
+                "algorithm `{}`: the required artifact `{label}` is declared twice",
+                self.name
+            ));
+        }
+        self.requires.push(Required { label, path, fingerprint });
+        self
+    }
+
+    /// `IPPO (src/ppo.rs:12)`: for messages about the registry.
+    pub(crate) fn described(&self) -> String {
+        match &self.location {
+            Some(location) => format!("`{}` ({location})", self.name),
+            None => format!("`{}`", self.name),
+        }
+    }
+}
+
+impl fmt::Debug for AlgorithmSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlgorithmSpec")
+            .field("name", &self.name)
+            .field("slug", &self.slug)
+            .field("flag", &self.flag)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,113 @@
+//! The command `list`: what is registered in this program.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::algorithm::registry;
+use crate::algorithm::spec::{AlgorithmSpec, ConfigSource};
+use crate::console::{Table, stdout_width};
+use crate::suite::resolve_config;
+use crate::value::Value;
+
+use crate::cli::show::{self, Format};
+
+#[derive(Serialize)]
+struct ListedAlgorithm<'a> {
+    name: &'a str,
+    slug: &'a str,
+    flag: Option<&'a str>,
+    prepare: Option<&'a str>,
+    requires: Vec<&'a str>,
+    /// None where the defaults cannot be used, which `fault` explains.
+    config: Option<Value>,
+    fault: Option<String>,
+    location: Option<String>,
+    description: &'a str,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    algorithms: Vec<ListedAlgorithm<'a>>,
+    stages: Vec<&'static str>,
+}
+
+pub(in crate::cli) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error> {
+    let algorithms = specs.iter().map(listed).collect();
+    let listed = Listed { algorithms, stages: registry::stages() };
+    match format {
+        Format::Json => show::json(&listed)?,
+        Format::Text => show::out(&text(&listed))?,
+    }
+    Ok(0)
+}
+
+/// One algorithm whose defaults cannot be used must not hide the others.
+fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
+    let config = match (&spec.variant, &spec.config) {
+        (Some(variant), _) => {
+            resolve_config(spec, &[&variant.change]).map_err(|error| error.to_string())
+        }
+        (None, ConfigSource::Typed(config_type)) => {
+            config_type.defaults().map_err(|error| error.to_string())
+        }
+        (None, ConfigSource::Untyped(value)) => Ok(value.clone()),
+    };
+    let (config, fault) = match config {
+        Ok(config) => (Some(config), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    ListedAlgorithm {
+        name: &spec.name,
+        slug: &spec.slug,
+        flag: spec.flag.as_deref(),
+        prepare: spec.prepare.as_ref().map(|prepare| prepare.name.as_str()),
+        requires: spec.requires.iter().map(|required| required.path.as_str()).collect(),
+        config,
+        fault,
+        location: spec.location.map(|location| location.to_string()),
+        description: &spec.doc,
+    }
+}
+
+fn text(listed: &Listed<'_>) -> String {
+    if listed.algorithms.is_empty() {
+        return "no algorithm is registered: mark a function with #[rle::algorithm], and add `use \
+                that_crate as _;` if it is in another crate\n"
+            .to_owned();
+    }
+    let mut table = Table::new(["algorithm", "slug", "flag", "description", "where"]);
+    for algorithm in &listed.algorithms {
+        table.row([
+            algorithm.name,
+            algorithm.slug,
+            algorithm.flag.unwrap_or("always selected"),
+            algorithm.description,
+            algorithm.location.as_deref().unwrap_or_default(),
+        ]);
+    }
+    let mut text = table.render(stdout_width());
+    let mut write = |line: std::fmt::Arguments<'_>| {
+        text.write_fmt(line).expect("writing to a string does not fail");
+    };
+    write(format_args!("\n"));
+    for algorithm in &listed.algorithms {
+        if let Some(config) = &algorithm.config {
+            write(format_args!("{} config {config}\n", algorithm.slug));
+        }
+        if let Some(fault) = &algorithm.fault {
+            write(format_args!("{} cannot run: {fault}\n", algorithm.slug));
+        }
+        if let Some(prepare) = algorithm.prepare {
+            write(format_args!("{} prepare {prepare}\n", algorithm.slug));
+        }
+        for required in &algorithm.requires {
+            write(format_args!("{} requires {required}\n", algorithm.slug));
+        }
+    }
+    let stages =
+        if listed.stages.is_empty() { "none".to_owned() } else { listed.stages.join(", ") };
+    write(format_args!("\nstages {stages}\n"));
+    text
+}

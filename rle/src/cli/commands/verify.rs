@@ -1,0 +1,278 @@
+//! The command `verify`: outputs and checkpoints as they were stored, and resumed runs as
+//! unbroken ones.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::algorithm::spec::AlgorithmSpec;
+use crate::console::{SuiteConsole, Table, stdout_width};
+use crate::names::SlotId;
+use crate::record::verify::{Finding, Verification, verify};
+use crate::record::{self, WholeRecord};
+use crate::suite::{Mode, SlotOutcome, Start, SuiteConfig};
+use crate::value::{Value, differences};
+
+use crate::cli::show::{self, Format};
+
+/// Something was found.
+const FOUND: u8 = 1;
+
+pub(in crate::cli) fn outputs(
+    config: SuiteConfig,
+    specs: &[AlgorithmSpec],
+    format: Format,
+) -> Result<u8, Error> {
+    let (export_dir, slots) = Start::slots_of(config, specs)?;
+    let verification = verify(&export_dir, &slots)?;
+    shown(&verification, format)
+}
+
+fn shown(verification: &Verification, format: Format) -> Result<u8, Error> {
+    let status = if verification.findings.is_empty() { 0 } else { FOUND };
+    if format == Format::Json {
+        show::json(verification)?;
+        return Ok(status);
+    }
+    let mut text = String::new();
+    if !verification.findings.is_empty() {
+        let mut table = Table::new(["slot", "problem"]);
+        for finding in &verification.findings {
+            table.row([&finding.slot, &finding.problem]);
+        }
+        text = table.render(stdout_width());
+    }
+    show::out(&format!(
+        "{text}{}, {}, checkpoints of {}: {}\n",
+        plural(verification.records, "record"),
+        plural(verification.outputs, "tracked output"),
+        plural(verification.slots_with_checkpoints, "slot"),
+        match verification.findings.len() {
+            0 => "all as stored".to_owned(),
+            problems => plural(problems, "problem"),
+        }
+    ))?;
+    Ok(status)
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Proves that stopping at every checkpoint and going on gives what an unbroken run gives, for
+/// one run of each selected algorithm.
+pub(in crate::cli) fn interruption(
+    config: &SuiteConfig,
+    specs: &[AlgorithmSpec],
+    format: Format,
+) -> Result<u8, Error> {
+    let (export_dir, mut slots) = Start::slots_of(config.clone(), specs)?;
+    if config.run_numbers.is_none() {
+        let first = slots.iter().map(SlotId::run_idx).min();
+        slots.retain(|slot| Some(slot.run_idx()) == first);
+    }
+    let mut verification = Verification::default();
+    for slot in &slots {
+        let scratch = Scratch::new(slot)?;
+        let trial = Trial { config, specs, export_dir: &export_dir, slot, scratch: &scratch.0 };
+        let problem = trial.problem()?;
+        verification.records += 1;
+        verification
+            .findings
+            .extend(problem.map(|problem| Finding { slot: slot.to_string(), problem }));
+    }
+    if format == Format::Text && verification.findings.is_empty() {
+        let names: Vec<String> = slots.iter().map(SlotId::to_string).collect();
+        show::out(&format!(
+            "stopped at every checkpoint and resumed, these equal their unbroken runs: {}\n",
+            names.join(" ")
+        ))?;
+        return Ok(0);
+    }
+    shown(&verification, format)
+}
+
+/// A directory beside nothing of the user's, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(slot: &SlotId) -> Result<Self, Error> {
+        let stem = format!("rle-verify-{}-{}", std::process::id(), slot.file_stem());
+        let mut number = 0_u32;
+        loop {
+            // Never one that is there already: what a killed process left, or another's.
+            let path = std::env::temp_dir().join(format!("{stem}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(Error::io("create the directory", &path, error)),
+            }
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is the system's temporary files' care.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Trial<'a> {
+    config: &'a SuiteConfig,
+    specs: &'a [AlgorithmSpec],
+    export_dir: &'a Path,
+    slot: &'a SlotId,
+    scratch: &'a Path,
+}
+
+impl Trial<'_> {
+    /// What is wrong with resuming this slot.
+    fn problem(&self) -> Result<Option<String>, Error> {
+        let unbroken = self.scratch.join("unbroken");
+        let outcome = self.run(&unbroken, false)?;
+        if !matches!(outcome, SlotOutcome::Done { .. }) {
+            return Ok(Some(format!("the unbroken run did not complete: {}", text(&outcome))));
+        }
+        let broken = self.scratch.join("broken");
+        let mut stops = 0_u32;
+        let mut last = None;
+        loop {
+            match self.run(&broken, true)? {
+                SlotOutcome::Done { .. } if stops == 0 => {
+                    return Ok(Some(
+                        "it was never stopped: its algorithm saves no checkpoint, or does not ask \
+                         should_stop() after saving"
+                            .to_owned(),
+                    ));
+                }
+                SlotOutcome::Done { .. } => break,
+                SlotOutcome::Interrupted => stops += 1,
+                outcome => {
+                    return Ok(Some(format!("after {stops} stops: {}", text(&outcome))));
+                }
+            }
+            let sequence = self.newest_checkpoint(&broken)?;
+            if sequence == last {
+                return Ok(Some(format!(
+                    "stopped {stops} times without a new checkpoint: it would never end"
+                )));
+            }
+            last = sequence;
+        }
+        let one = record::read_whole(&record::record_path(&unbroken, self.slot))?;
+        let other = record::read_whole(&record::record_path(&broken, self.slot))?;
+        Ok(difference(&one, &other)
+            .map(|difference| format!("after {stops} stops and resumes, {difference}")))
+    }
+
+    fn run(&self, export_dir: &Path, stop_at_save: bool) -> Result<SlotOutcome, Error> {
+        let mut config = self.config.clone();
+        self.provide_required(export_dir)?;
+        export_dir.clone_into(&mut config.export_dir);
+        config.algorithms = Some(vec![self.slot.slug().to_string()]);
+        config.run_numbers = Some(vec![self.slot.run_idx()]);
+        config.just_vis = false;
+        config.checkpoint_enabled = true;
+        config.resume_checkpoints = true;
+        config.restart_completed_runs = false;
+        config.rerun = Vec::new();
+        config.accept = Vec::new();
+        config.jobs = 1;
+        config.timeout = None;
+        config.stop_at_save = stop_at_save;
+        config.log.backends = Some(vec!["none".to_owned()]);
+        config.log.mode = None;
+        let start = Start::new(config, false, self.specs.to_vec())?;
+        let mut report = start.run(SuiteConsole::for_program(), Mode::Library)?;
+        let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;
+        Ok(slot.outcome)
+    }
+
+    /// Required artifacts stand below the export directory: links to them, in the scratch one.
+    fn provide_required(&self, export_dir: &Path) -> Result<(), Error> {
+        for required in self.specs.iter().flat_map(|spec| &spec.requires) {
+            let link = export_dir.join(&required.path);
+            let target = self.export_dir.join(&required.path);
+            if Path::new(&required.path).is_absolute() || link.exists() || !target.exists() {
+                continue;
+            }
+            if let Some(parent) = link.parent() {
+                fs::create_dir_all(parent)
+                    .map_err(|error| Error::io("create the directory", parent, error))?;
+            }
+            std::os::unix::fs::symlink(&target, &link)
+                .map_err(|error| Error::io("make a link", &link, error))?;
+        }
+        Ok(())
+    }
+
+    fn newest_checkpoint(&self, export_dir: &Path) -> Result<Option<u64>, Error> {
+        crate::run::checkpoint::newest_sequence(export_dir, self.slot)
+    }
+}
+
+fn text(outcome: &SlotOutcome) -> String {
+    match outcome {
+        SlotOutcome::Failed { message } => format!("failed: {message}"),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// The first thing in which two results differ, metrics first.
+fn difference(unbroken: &WholeRecord, resumed: &WholeRecord) -> Option<String> {
+    let names = unbroken.metrics.keys().chain(resumed.metrics.keys());
+    for name in names {
+        let (one, other) = (unbroken.metrics.get(name), resumed.metrics.get(name));
+        if shown_value(one) != shown_value(other) {
+            return Some(format!("metric `{name}` differs{}", first_place(one, other)));
+        }
+    }
+    let rows = |record: &WholeRecord| Value::Array(record.episodes.clone());
+    let (one, other) = (rows(unbroken), rows(resumed));
+    if one.to_string() != other.to_string() {
+        return Some(format!(
+            "the episode history differs{}",
+            first_place(Some(&one), Some(&other))
+        ));
+    }
+    let labels = unbroken.head.artifact_paths.keys().chain(resumed.head.artifact_paths.keys());
+    for label in labels {
+        let sha256 = |record: &WholeRecord| {
+            record.head.artifact_paths.get(label).map(|tracked| tracked.sha256.clone())
+        };
+        if sha256(unbroken) != sha256(resumed) {
+            return Some(format!("output `{label}` differs"));
+        }
+    }
+    None
+}
+
+fn shown_value(value: Option<&Value>) -> String {
+    value.map_or("absent".to_owned(), Value::to_string)
+}
+
+fn first_place(one: Option<&Value>, other: Option<&Value>) -> String {
+    let (Some(one), Some(other)) = (one, other) else {
+        return ": one of the runs does not have it".to_owned();
+    };
+    // NaN equals NaN as text, which is what was compared.
+    differences(one, other)
+        .into_iter()
+        .find(|difference| {
+            shown_value(difference.old.as_ref()) != shown_value(difference.new.as_ref())
+        })
+        .map_or(String::new(), |difference| {
+            let at = if difference.path.is_empty() {
+                String::new()
+            } else {
+                format!(" at {}", difference.path)
+            };
+            format!(
+                "{at}: {} unbroken, {} resumed",
+                shown_value(difference.old.as_ref()),
+                shown_value(difference.new.as_ref())
+            )
+        })
+}

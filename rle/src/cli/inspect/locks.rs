@@ -1,0 +1,126 @@
+//! All lock files below a root, and which of them are held.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use glob::Pattern;
+use serde::Serialize;
+
+use super::files::Scope;
+use super::place::{Owner, Place, place};
+use super::walk::{Rules, walk};
+use super::{Fault, shown_path};
+use crate::Error;
+use crate::fs::FileLock;
+
+/// Which locks are asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct LocksRequest {
+    pub(crate) scope: Scope,
+    /// Pattern of the files' names.
+    pub(crate) pattern: String,
+    pub(crate) only_locked: bool,
+}
+
+/// How a lock stands at the moment of the look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LockState {
+    Held,
+    Free,
+    /// It could not be tried.
+    Unknown,
+}
+
+/// One lock file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FoundLock {
+    pub(crate) group: String,
+    pub(crate) algorithm: Option<String>,
+    pub(crate) run_idx: Option<u32>,
+    /// The function of a prepare's lock.
+    pub(crate) prepare: Option<String>,
+    #[serde(serialize_with = "shown_path")]
+    pub(crate) file: PathBuf,
+    pub(crate) state: LockState,
+    /// What the file of a held lock says; nothing has checked it.
+    pub(crate) holder: Option<String>,
+    /// Why the state is not known.
+    pub(crate) problem: Option<String>,
+}
+
+/// All lock files that are asked for, in the order of groups and paths, and what could not be
+/// looked at.
+///
+/// # Errors
+/// When the root is no directory, the pattern is none, or a group or algorithm is not there.
+pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<Fault>), Error> {
+    let pattern = Pattern::new(&request.pattern).map_err(|error| {
+        Error::usage(format!("--pattern: `{}` is no pattern: {error}", request.pattern))
+    })?;
+    let Scope { root, start, groups, algorithms } = &request.scope;
+    let rules =
+        Rules { enter: &|name| !name.starts_with('.'), take: &|name| pattern.matches(name) };
+    let found = walk(start.as_ref().unwrap_or(root), &rules)?;
+    let mut placed: Vec<(Place, PathBuf)> =
+        found.files.into_iter().map(|file| (place(root, &file), file)).collect();
+    let known = placed.iter().map(|(place, _)| place.group.as_str()).collect();
+    if let Some(groups) = groups.among(&known, "group", "lock", root)? {
+        placed.retain(|(place, _)| groups.contains(&place.group));
+    }
+    let slugs: BTreeSet<&str> = placed.iter().filter_map(|(place, _)| place.owner.slug()).collect();
+    if let Some(slugs) = algorithms.among(&slugs, "algorithm", "lock", root)? {
+        placed.retain(|(place, _)| place.owner.slug().is_some_and(|slug| slugs.contains(slug)));
+    }
+    placed.sort();
+    let mut locks: Vec<FoundLock> =
+        placed.into_iter().filter_map(|(place, file)| looked_at(place, file)).collect();
+    if request.only_locked {
+        locks.retain(|lock| lock.state != LockState::Free);
+    }
+    Ok((locks, found.faults))
+}
+
+/// The state of one lock; none where the file is gone, or is a directory.
+fn looked_at(place: Place, file: PathBuf) -> Option<FoundLock> {
+    if file.is_dir() {
+        return None;
+    }
+    let (state, problem) = match state(&file) {
+        Ok(state) => (state, None),
+        Err(problem) => (LockState::Unknown, Some(problem)),
+    };
+    let holder = (state == LockState::Held).then(|| FileLock::holder(&file)).flatten();
+    let (algorithm, run_idx, prepare) = match place.owner {
+        Owner::Algorithm(slug) => (Some(slug), None, None),
+        Owner::Slot(slug, run_idx) => (Some(slug), Some(run_idx), None),
+        Owner::Prepare(function) => (None, None, Some(function)),
+        Owner::Group => (None, None, None),
+    };
+    Some(FoundLock {
+        group: place.group,
+        algorithm,
+        run_idx,
+        prepare,
+        file,
+        state,
+        holder,
+        problem,
+    })
+}
+
+fn state(file: &Path) -> Result<LockState, String> {
+    // To open anything else may wait for another program.
+    match fs::metadata(file) {
+        Ok(metadata) if !metadata.is_file() => return Err("is no regular file".to_owned()),
+        _ => {}
+    }
+    match FileLock::is_held(file) {
+        Ok(true) => Ok(LockState::Held),
+        Ok(false) => Ok(LockState::Free),
+        Err(Error::Io { source, .. }) => Err(format!("cannot be opened: {source}")),
+        Err(Error::File { problem, .. }) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Stages in timing files that nobody has declared: a misspelt name splits a series in two.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::files::{Scope, fault_of, own_stage, timing_files};
+use super::{Fault, shown_path};
+use crate::Error;
+use crate::near_match;
+use crate::timings::Timings;
+
+/// A stage that is neither declared nor allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct UnknownStage {
+    pub(crate) group: String,
+    #[serde(serialize_with = "shown_path")]
+    pub(crate) file: PathBuf,
+    pub(crate) stage: String,
+    /// A stage of a similar name that is known.
+    pub(crate) near: Option<String>,
+}
+
+/// What a check of stages found.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CheckedStages {
+    /// Number of files that were read.
+    pub(crate) files: usize,
+    pub(crate) unknown: Vec<UnknownStage>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// The stages of all timing files, those of prepares included, that are neither among the `known`
+/// ones nor the runner's own of that file.
+///
+/// # Errors
+/// When the root is no directory, or a group or algorithm that is asked for is not there.
+pub(crate) fn unknown_stages(
+    scope: &Scope,
+    known: &BTreeSet<String>,
+) -> Result<CheckedStages, Error> {
+    let found = timing_files(scope, true)?;
+    let mut checked = CheckedStages { files: 0, unknown: Vec::new(), faults: found.faults };
+    for (place, file) in found.files {
+        let timings = match Timings::load(&file) {
+            Ok(timings) => timings,
+            Err(error) => {
+                checked.faults.push(fault_of(&file, error));
+                continue;
+            }
+        };
+        checked.files += 1;
+        let own = own_stage(&place.owner);
+        let names = || known.iter().map(String::as_str).chain(own.as_deref());
+        for (stage, _) in timings.stages() {
+            if !names().any(|name| name == stage) {
+                checked.unknown.push(UnknownStage {
+                    group: place.group.clone(),
+                    file: file.clone(),
+                    stage: stage.to_owned(),
+                    near: near_match::nearest(stage, names()).map(ToOwned::to_owned),
+                });
+            }
+        }
+    }
+    Ok(checked)
+}

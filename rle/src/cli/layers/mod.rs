@@ -1,0 +1,388 @@
+//! The layers over the suite's own values, lowest first: configuration file, environment
+//! variables, `--set`, options.
+
+pub(super) mod file;
+mod log;
+mod read;
+
+use std::env;
+use std::ffi::OsString;
+
+use crate::Error;
+use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
+use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::typed;
+use crate::near_match;
+use crate::record::identity::EXCLUDED_COMMON_KEYS;
+use crate::suite::SuiteConfig;
+use crate::suite::config::selection::{flag_option, near_or_list};
+use crate::suite::config::settings::{Kind, LOG_SECTION, SETTINGS};
+use crate::value::Value;
+
+use super::args::Invocation;
+use super::show::Format;
+pub(super) use log::setting as log_setting;
+use read::{duration, non_empty, on_busy, provenance_mode, run_numbers};
+pub(super) use read::{format, truth, whole, words};
+
+/// Variables that a flag's name could collide with but that mean something else.
+const OTHER_VARIABLES: [&str; 5] =
+    ["RLE_CLOCK", "RLE_DEBUG", "RLE_VERBOSE", "RLE_LOG", "RLE_PROGRESS_SECONDS"];
+
+/// A start's configuration, and what else was asked for.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) config: SuiteConfig,
+    pub(super) asked: Asked,
+}
+
+/// What is asked of this one invocation and is no part of a suite.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) dry_run: bool,
+    pub(super) format: Format,
+    /// `status --why`.
+    pub(super) why: Option<String>,
+    /// `verify --interruption`.
+    pub(super) interruption: bool,
+    /// `archive prune --keep`.
+    pub(super) keep: Option<u32>,
+    /// `archive prune --yes`.
+    pub(super) yes: bool,
+}
+
+/// A value as a layer gives it.
+pub(super) enum Raw {
+    Text(String),
+    Value(Value),
+}
+
+/// Applies all layers.
+///
+/// # Errors
+/// The first value that is not accepted, with the place it comes from.
+pub(super) fn assign_all(
+    config: SuiteConfig,
+    invocation: &Invocation,
+    specs: &[AlgorithmSpec],
+) -> Result<Request, Error> {
+    assign_with(config, invocation, specs, |name| env::var_os(name))
+}
+
+fn assign_with(
+    config: SuiteConfig,
+    invocation: &Invocation,
+    specs: &[AlgorithmSpec],
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Request, Error> {
+    let mut layers = Layers { config, specs, asked: Asked::default() };
+    let variable = |key: &str| variable(key, &environment);
+    let config_file = match invocation.last("config") {
+        Some(path) => Some(path.to_owned()),
+        None => variable("config")?.map(|(_, path)| path),
+    };
+    if let Some(path) = config_file {
+        file::apply(&mut layers, path.as_ref())?;
+    }
+    for key in variable_keys().chain(layers.flags()) {
+        if let Some((name, text)) = variable(key)? {
+            layers.assign_text(key, text, &name)?;
+        }
+    }
+    let (sets, options): (Vec<_>, Vec<_>) = invocation
+        .values
+        .iter()
+        .filter(|(key, _)| key != "config" && !invocation.is_for_looking(key))
+        .partition(|(key, _)| key == "set");
+    for (key, text) in sets.into_iter().chain(options) {
+        layers.assign_text(key, text.clone(), &flag_option(key))?;
+    }
+    Ok(Request { config: layers.config, asked: layers.asked })
+}
+
+/// The variable of an option and its text; none where it is unset or empty.
+fn variable(
+    key: &str,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<(String, String)>, Error> {
+    let name = format!("RLE_{}", key.to_uppercase());
+    if OTHER_VARIABLES.contains(&name.as_str()) {
+        return Ok(None);
+    }
+    match environment(&name).filter(|text| !text.is_empty()).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some((name, text))),
+        Some(Err(text)) => {
+            Err(Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display())))
+        }
+    }
+}
+
+/// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
+/// and `RLE_HELP` ask for nothing.
+fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
+    SETTINGS
+        .iter()
+        .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
+        .filter(|setting| setting.only_for.is_empty())
+        .map(|setting| setting.key)
+}
+
+/// The configuration while layers are applied to it.
+pub(super) struct Layers<'a> {
+    pub(super) config: SuiteConfig,
+    pub(super) specs: &'a [AlgorithmSpec],
+    asked: Asked,
+}
+
+impl<'a> Layers<'a> {
+    pub(super) fn flags(&self) -> Vec<&'a str> {
+        let mut flags: Vec<&str> =
+            self.specs.iter().filter_map(|spec| spec.flag.as_deref()).collect();
+        flags.sort_unstable();
+        flags.dedup();
+        flags
+    }
+
+    fn assign_text(&mut self, key: &str, text: String, origin: &str) -> Result<(), Error> {
+        match key {
+            "set" => self.set(&text),
+            "dry_run" => {
+                self.asked.dry_run = truth(&Raw::Text(text), origin)?;
+                Ok(())
+            }
+            "format" => {
+                self.asked.format = format(&text, origin)?;
+                Ok(())
+            }
+            "why" => {
+                self.asked.why = Some(text);
+                Ok(())
+            }
+            "interruption" => {
+                self.asked.interruption = truth(&Raw::Text(text), origin)?;
+                Ok(())
+            }
+            "keep" => {
+                self.asked.keep = Some(whole(&Raw::Text(text), origin, u64::from(u32::MAX))?);
+                Ok(())
+            }
+            "yes" => {
+                self.asked.yes = truth(&Raw::Text(text), origin)?;
+                Ok(())
+            }
+            _ => self.assign(key, &Raw::Text(text), origin),
+        }
+    }
+
+    /// Assigns a layered setting or a flag.
+    pub(super) fn assign(&mut self, key: &str, raw: &Raw, origin: &str) -> Result<(), Error> {
+        if EXCLUDED_COMMON_KEYS.contains(&key) {
+            // It may stand in the shared configuration too: the later layer counts.
+            self.config.common_config.remove(key);
+        }
+        match key {
+            "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
+            "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
+            "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
+            "export_dir" => self.config.export_dir = non_empty(raw, origin, "a path")?.into(),
+            "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
+            "just_vis" => self.config.just_vis = truth(raw, origin)?,
+            "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
+            "restart_completed_runs" => self.config.restart_completed_runs = truth(raw, origin)?,
+            "checkpoint_enabled" => self.config.checkpoint_enabled = truth(raw, origin)?,
+            "resume_checkpoints" => self.config.resume_checkpoints = truth(raw, origin)?,
+            "accept" => self.accept(raw, origin)?,
+            "jobs" => self.config.jobs = whole(raw, origin, u64::from(u32::MAX))?,
+            "gpus_per_run" => self.config.gpus_per_run = whole(raw, origin, u64::from(u32::MAX))?,
+            "fail_fast" => self.config.fail_fast = truth(raw, origin)?,
+            "retries" => self.config.retries = whole(raw, origin, u64::from(u32::MAX))?,
+            "timeout" => self.config.timeout = Some(duration(raw, origin)?),
+            "stop_after" => self.config.stop_after = Some(duration(raw, origin)?),
+            "on_busy" => self.config.on_busy = on_busy(raw, origin)?,
+            "rerun" => self.config.rerun.extend(words(raw, origin)?),
+            "provenance_mode" => self.config.provenance_mode = provenance_mode(raw, origin)?,
+            "provenance" => self.provenance(raw, origin)?,
+            "provenance_packages" => self.config.provenance_packages = words(raw, origin)?,
+            "provenance_inputs" => self.config.provenance_inputs = words(raw, origin)?,
+            key if log::is_setting(key) => log::assign(&mut self.config.log, key, raw, origin)?,
+            flag => {
+                let on = truth(raw, origin)?;
+                self.config.common_config.remove(flag);
+                self.config.flags.insert(flag.to_owned(), on);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fields across whose differences records are reused; one without a name would be ignored.
+    fn accept(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
+        let fields = words(raw, origin)?;
+        let is_text = matches!(raw, Raw::Text(_));
+        if fields.iter().any(String::is_empty) || (fields.is_empty() && is_text) {
+            return Err(Error::usage(format!(
+                "{origin} names no field; give a path as `status` shows it, such as \
+                 provenance.source"
+            )));
+        }
+        self.config.accept.extend(fields);
+        Ok(())
+    }
+
+    /// A label may hold commas: a text that is one whole name is not split.
+    fn algorithm_words(&self, raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
+        if let Raw::Text(text) = raw
+            && self.specs.iter().any(|spec| spec.name == *text)
+        {
+            return Ok(vec![text.clone()]);
+        }
+        words(raw, origin)
+    }
+
+    /// One `KEY=VALUE`, or a table of a TOML file, over the caller's metadata.
+    fn provenance(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
+        let metadata = std::mem::take(&mut self.config.provenance_metadata);
+        let mut metadata = Value::Object(metadata);
+        match raw {
+            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table.clone()),
+            Raw::Text(text) => {
+                let (key, text) = text.split_once('=').ok_or_else(|| {
+                    Error::usage(format!(
+                        "{origin}: `{text}` has no `=`; expected KEY=VALUE such as ticket=EXP-12"
+                    ))
+                })?;
+                set_fact(&mut metadata, key, text).map_err(|fault| {
+                    Error::usage(format!("{origin}: {}", fault.under("provenance")))
+                })?;
+            }
+            Raw::Value(value) => {
+                return Err(Error::usage(format!("{origin}: expected a table, found `{value}`")));
+            }
+        }
+        if let Value::Object(metadata) = metadata {
+            self.config.provenance_metadata = metadata;
+        }
+        Ok(())
+    }
+
+    /// Carries out one `--set PATH=VALUE`.
+    fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let origin = "--set";
+        let (path, text) = split_assignment(assignment)?;
+        let fault = |fault: typed::ConfigFault, root: &str| {
+            Error::usage(format!("{origin} {assignment}: {}", fault.under(root)))
+        };
+        match path.as_slice() {
+            [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {
+                typed::set_untyped(&mut self.config.env_config, rest, text)
+                    .map_err(|error| fault(error, "env_config"))
+            }
+            [root, rest @ ..] if root == "common_config" && !rest.is_empty() => {
+                let table = std::mem::take(&mut self.config.common_config);
+                let mut table = Value::Object(table);
+                let outcome = typed::set_untyped(&mut table, rest, text);
+                if let Value::Object(table) = table {
+                    self.config.common_config = table;
+                }
+                outcome.map_err(|error| fault(error, "common_config"))
+            }
+            [root, algorithm, rest @ ..] if root == "algorithm_configs" && !rest.is_empty() => {
+                self.config.overrides.push(AlgorithmOverride {
+                    algorithm: algorithm.clone(),
+                    origin: origin.to_owned(),
+                    change: ConfigChange::Text { path: rest.to_vec(), text: text.to_owned() },
+                });
+                Ok(())
+            }
+            [root, key] if root == "provenance" => {
+                self.provenance(&Raw::Text(format!("{key}={text}")), origin)
+            }
+            [root, key] if root == LOG_SECTION => {
+                let setting = log::setting(key)?;
+                self.assign(setting, &Raw::Text(text.to_owned()), &format!("{origin} log.{key}"))
+            }
+            [key] if self.is_layered(key) => {
+                self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
+            }
+            _ => {
+                let root = path.first().map_or("", String::as_str);
+                let known = self.roots();
+                if known.contains(&root) {
+                    let example = match root {
+                        "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
+                        "provenance" => "provenance.KEY=VALUE",
+                        LOG_SECTION => "log.backend=wandb",
+                        "variants" => "algorithm_configs.\"VARIANT\".KEY=VALUE",
+                        _ => "env_config.KEY=VALUE",
+                    };
+                    return Err(Error::usage(format!(
+                        "{origin} {assignment}: the path ends too early or goes too deep; expected \
+                         a path such as {example}"
+                    )));
+                }
+                Err(Error::usage(format!(
+                    "{origin} {assignment}: there is no setting `{root}`{}",
+                    near_or_list(root, known)
+                )))
+            }
+        }
+    }
+
+    fn is_layered(&self, key: &str) -> bool {
+        SETTINGS.iter().any(|setting| setting.layered && setting.key == key)
+            || self.flags().contains(&key)
+    }
+
+    /// First words of what may be set or stand in a configuration file.
+    pub(super) fn roots(&self) -> Vec<&'a str> {
+        let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
+        let mut roots: Vec<&str> =
+            ["env_config", "common_config", "algorithm_configs", "variants", LOG_SECTION].into();
+        roots.extend(layered.chain(self.flags()));
+        roots
+    }
+}
+
+/// Splits `a."b.c".d=value` into its path and its text.
+fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
+    let malformed = |problem: &str| {
+        Error::usage(format!(
+            "--set {assignment}: {problem}; expected PATH=VALUE such as \
+             algorithm_configs.ippo.lr=1e-3"
+        ))
+    };
+    let mut path = vec![String::new()];
+    let mut quoted = false;
+    for (at, character) in assignment.char_indices() {
+        let segment = path.last_mut().expect("a path has a segment from the start");
+        match character {
+            '"' => quoted = !quoted,
+            '.' if !quoted => path.push(String::new()),
+            '=' if !quoted => {
+                if path.iter().any(String::is_empty) {
+                    return Err(malformed("a part of the path is empty"));
+                }
+                return Ok((path, &assignment[at + 1..]));
+            }
+            other => segment.push(other),
+        }
+    }
+    Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
+}
+
+/// A fact that is there already decides by its kind how the text is read; a new one is a text.
+fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
+    if metadata.get(key).is_some() {
+        return typed::set_untyped(metadata, &[key.to_owned()], text);
+    }
+    metadata.insert(key, text);
+    Ok(())
+}
+
+/// What a configuration file may hold beside its tables.
+pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
+    format!("there is no setting `{key}`{}", near_match::hint(key, layers.roots()))
+}
+
+#[cfg(test)]
+mod tests;

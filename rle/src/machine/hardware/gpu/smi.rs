@@ -1,0 +1,138 @@
+//! GPUs from the program `nvidia-smi`, which tells name and memory.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Device, Reading};
+use crate::machine::hardware::description::Gpu;
+use crate::machine::hardware::machine::Machine;
+use crate::machine::hardware::memory::gib;
+
+const FIELDS: &str = "--query-gpu=uuid,pci.bus_id,memory.total,mig.mode.current,name";
+const FORMAT: &str = "--format=csv,noheader,nounits";
+const MIB: u64 = 1024 * 1024;
+/// How often an ended program is looked for.
+const POLL: Duration = Duration::from_millis(2);
+
+/// What the program says about the GPUs, no later than after `patience`.
+pub(super) fn read(machine: &Machine, patience: Duration) -> Reading {
+    let Some(program) = &machine.gpus.program else { return Reading::Absent };
+    match ask(program, FIELDS, patience) {
+        Ok(text) => parse(&text),
+        Err(reading) => reading,
+    }
+}
+
+/// The indices of all GPUs, as the program counts them; none where it does not tell in time.
+#[cfg(feature = "cli")]
+pub(in crate::machine::hardware) fn indices(machine: &Machine) -> Vec<String> {
+    let Some(program) = &machine.gpus.program else { return Vec::new() };
+    match ask(program, "--query-gpu=index", machine.gpus.patience) {
+        Ok(text) => text.lines().map(|line| line.trim().to_owned()).collect(),
+        Err(Reading::Broken(problem) | Reading::Hung(problem)) => {
+            tracing::warn!("{problem}, so no GPU is known");
+            Vec::new()
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+fn ask(program: &OsStr, fields: &str, patience: Duration) -> Result<String, Reading> {
+    let mut command = Command::new(program);
+    command.args([fields, FORMAT]).stdin(Stdio::null()).stderr(Stdio::null());
+    let child = match command.stdout(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Reading::Absent),
+        Err(error) => {
+            return Err(Reading::Broken(format!("nvidia-smi cannot be started: {error}")));
+        }
+    };
+    match output(child, patience) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(Reading::Hung(format!("nvidia-smi has not ended within {patience:?}"))),
+        Err(problem) => Err(Reading::Broken(format!("nvidia-smi {problem}"))),
+    }
+}
+
+/// What the program prints; none where it takes too long, after which it is killed.
+fn output(mut child: Child, patience: Duration) -> Result<Option<String>, String> {
+    let began = Instant::now();
+    let stdout = child.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    // Read beside the wait: a full pipe would hold the program up.
+    let reader = thread::Builder::new().spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut bytes));
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    if let Err(error) = reader {
+        end(&mut child);
+        return Err(format!("cannot be read: {error}"));
+    }
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if began.elapsed() < patience => thread::sleep(POLL),
+            Ok(None) => {
+                end(&mut child);
+                return Ok(None);
+            }
+            Err(error) => return Err(format!("is lost: {error}")),
+        }
+    };
+    if !status.success() {
+        return Err(format!("failed ({status})"));
+    }
+    // A process that it has left behind may hold the pipe open.
+    match receiver.recv_timeout(patience.saturating_sub(began.elapsed()).max(POLL)) {
+        Ok(Ok(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(Err(error)) => Err(format!("cannot be read: {error}")),
+        Err(_) => Ok(None),
+    }
+}
+
+fn end(child: &mut Child) {
+    // One that has ended in between needs no end; one that the driver holds ends when it can.
+    let _ = child.kill();
+    let _ = child.try_wait();
+}
+
+/// Reads `GPU-<uuid>, 00000000:07:00.0, 15356, Disabled, NVIDIA A16`, one line a GPU.
+pub(super) fn parse(text: &str) -> Reading {
+    let mut devices = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        // It says `No devices were found` and succeeds.
+        if line.starts_with("No devices") {
+            return Reading::Devices(Vec::new());
+        }
+        // The name comes last: it may hold a comma.
+        let fields: Vec<&str> = line.splitn(5, ',').map(str::trim).collect();
+        let [uuid, place, memory, mode, name] = fields[..] else {
+            return Reading::Broken(format!("nvidia-smi wrote a line of another form: {line}"));
+        };
+        let memory_gib = memory.parse().ok().and_then(|mib: u64| mib.checked_mul(MIB)).map(gib);
+        devices.push(Device {
+            uuid: uuid.starts_with("GPU-").then(|| uuid.to_owned()),
+            place: parse_place(place),
+            gpu: Gpu { name: known(name), memory_gib, ..Gpu::default() },
+            is_divided: mode == "Enabled",
+            ..Device::default()
+        });
+    }
+    Reading::Devices(devices)
+}
+
+/// What it does not know it writes in brackets: `[N/A]`, `[Unknown Error]`.
+fn known(text: &str) -> Option<String> {
+    (!text.is_empty() && !text.starts_with('[')).then(|| text.to_owned())
+}
+
+/// Domain, bus and device of `00000000:07:00.0`.
+fn parse_place(text: &str) -> Option<(u32, u32, u32)> {
+    let mut parts = text.split([':', '.']).map(|part| u32::from_str_radix(part, 16).ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}

@@ -1,0 +1,163 @@
+//! How much memory of the visible GPUs is in use, asked again and again.
+//!
+//! One thread keeps the library open and asks it: opening takes long, and a call that hangs must
+//! not hold up a run.
+
+use std::fs;
+use std::process;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::{Device as Handle, Nvml};
+
+use super::visible::Choice;
+use super::{MemoryInUse, Reading, has_nvidia_device, nvml};
+use crate::machine::hardware::machine::Machine;
+
+/// How long an answer may take once the library is open.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Answer = Vec<MemoryInUse>;
+
+/// Where to ask.
+enum Source {
+    Unknown,
+    Open(Asker),
+    /// Why there is nothing to ask any more.
+    Closed(String),
+}
+
+struct Asker {
+    questions: Sender<()>,
+    answers: Receiver<Answer>,
+}
+
+/// The memory of each GPU that this process sees, in the order in which CUDA counts them.
+///
+/// # Errors
+/// Why there are none, in words.
+pub(crate) fn memory_in_use() -> Result<Answer, String> {
+    static SOURCE: Mutex<Source> = Mutex::new(Source::Unknown);
+    let mut source = SOURCE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Source::Unknown = *source {
+        *source = open(&Machine::this()).map_or_else(Source::Closed, Source::Open);
+    }
+    let asked = match &*source {
+        Source::Open(asker) => asker.ask(),
+        Source::Closed(reason) => return Err(reason.clone()),
+        Source::Unknown => unreachable!("it has just been opened or closed"),
+    };
+    asked.inspect_err(|reason| *source = Source::Closed(reason.clone()))
+}
+
+impl Asker {
+    fn ask(&self) -> Result<Answer, String> {
+        let ended = || "the thread that asks the management library has ended".to_owned();
+        self.questions.send(()).map_err(|_| ended())?;
+        self.answers.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                format!("the management library has not answered within {PATIENCE:?}")
+            }
+            RecvTimeoutError::Disconnected => ended(),
+        })
+    }
+}
+
+/// Opens the library in a thread of its own, and waits for it.
+fn open(machine: &Machine) -> Result<Asker, String> {
+    if Choice::read(machine).is_nothing() {
+        return Err("CUDA_VISIBLE_DEVICES lists none".to_owned());
+    }
+    let (questions, asked) = mpsc::channel();
+    let (answer, answers) = mpsc::channel();
+    let (opened, ready) = mpsc::channel();
+    let (patience, machine) = (machine.gpus.patience, machine.clone());
+    let run = move || serve(&machine, &opened, &asked, &answer);
+    let spawned = thread::Builder::new().name("rle-gpu-memory".to_owned()).spawn(run);
+    spawned.map_err(|error| format!("no thread could be started: {error}"))?;
+    ready.recv_timeout(patience).map_err(|error| match error {
+        RecvTimeoutError::Timeout => {
+            format!("the management library has not answered within {patience:?}")
+        }
+        RecvTimeoutError::Disconnected => "the management library's reader panicked".to_owned(),
+    })??;
+    Ok(Asker { questions, answers })
+}
+
+/// Answers until nobody asks any more.
+fn serve(
+    machine: &Machine,
+    opened: &Sender<Result<(), String>>,
+    asked: &Receiver<()>,
+    answer: &Sender<Answer>,
+) {
+    let nvml = match load(machine) {
+        Ok(nvml) => nvml,
+        Err(reason) => return drop(opened.send(Err(reason))),
+    };
+    let handles = match visible(machine, &nvml) {
+        Ok(handles) => handles,
+        Err(reason) => return drop(opened.send(Err(reason))),
+    };
+    let mut alive = opened.send(Ok(())).is_ok();
+    while alive && asked.recv().is_ok() {
+        let memory =
+            handles.iter().map(|handle| handle.as_ref().map_or_else(Default::default, ask));
+        alive = answer.send(memory.collect()).is_ok();
+    }
+}
+
+fn load(machine: &Machine) -> Result<Nvml, String> {
+    let missing = || "there is no management library".to_owned();
+    let library = machine.gpus.library.as_ref().ok_or_else(missing)?;
+    nvml::load(library).map_err(|reading| match reading {
+        Reading::Broken(problem) | Reading::Hung(problem) => problem,
+        Reading::NoDriver if has_nvidia_device(machine) => "their driver is not loaded".to_owned(),
+        _ => missing(),
+    })
+}
+
+/// The visible GPUs; none for one that cannot be opened by its identifier.
+fn visible<'a>(machine: &Machine, nvml: &'a Nvml) -> Result<Vec<Option<Handle<'a>>>, String> {
+    let devices = match nvml::devices(nvml) {
+        Reading::Devices(devices) => devices,
+        Reading::Broken(problem) | Reading::Hung(problem) => return Err(problem),
+        Reading::Absent | Reading::NoDriver => Vec::new(),
+    };
+    let identifiers = Choice::read(machine).identifiers(devices);
+    if identifiers.is_empty() {
+        return Err("no GPU is visible".to_owned());
+    }
+    Ok(identifiers.into_iter().map(|uuid| nvml.device_by_uuid(uuid?).ok()).collect())
+}
+
+fn ask(handle: &Handle<'_>) -> MemoryInUse {
+    let memory = handle.memory_info().ok();
+    MemoryInUse {
+        process: of_process(handle),
+        used_and_total: memory.map(|memory| (memory.used, memory.total)),
+    }
+}
+
+/// What this process has allocated for computations.
+fn of_process(handle: &Handle<'_>) -> Option<u64> {
+    let processes = handle.running_compute_processes().ok()?;
+    match processes.iter().find(|other| other.pid == process::id()) {
+        Some(this) => match this.used_gpu_memory {
+            UsedGpuMemory::Used(bytes) => Some(bytes),
+            UsedGpuMemory::Unavailable => None,
+        },
+        // The driver numbers processes as the host does, and a container in its own way.
+        None => is_numbered_by_host().then_some(0),
+    }
+}
+
+/// Whether this process is in the first of the kernel's namespaces of process numbers, which has a
+/// fixed inode: `PROC_PID_INIT_INO` of Linux's `include/linux/proc_ns.h`.
+fn is_numbered_by_host() -> bool {
+    const FIRST: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == FIRST)
+}

@@ -1,0 +1,357 @@
+//! Moves that survive a kill at any instant.
+//!
+//! A transfer gathers copies in a directory `<name>.partial` beside a journal of what is still
+//! to be moved and removed. Renaming it to `<name>` commits. Before that, recovery throws the
+//! directory away, for it holds copies only; after it, recovery carries out what the journal
+//! says, step by step, each of which may be repeated. The lock file in the directory tells
+//! a transfer that goes on from one that a dead process left.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::fs::{FileLock, failpoint, sync_directory, write_json_atomically};
+use crate::run::artifacts;
+use crate::timings;
+use crate::value::Value;
+
+const PARTIAL: &str = ".partial";
+pub(super) const JOURNAL: &str = "journal.json";
+pub(super) const LOCK: &str = "transfer.lock";
+
+/// How long another process's transfer is waited for: renames, and at most a copy.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What is still to be done when the directory has its final name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub(super) enum Step {
+    /// Both paths are relative to the export directory.
+    Move { from: String, to: String },
+    /// A file or a directory, relative to the export directory.
+    Remove { path: String },
+    /// Throws this directory itself away, the last step of all.
+    Discard,
+    /// Drops the runs' entries from an algorithm's live timings.
+    DropTimings { slug: String, run_indices: Vec<u32> },
+    /// Puts entries from a timings file in this directory back into the live one.
+    RestoreTimings { slug: String, from: String },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Journal {
+    schema_version: u32,
+    steps: Vec<Step>,
+}
+
+/// A directory that is being filled, by this process alone.
+pub(super) struct Transfer<'a> {
+    export_dir: &'a Path,
+    partial: PathBuf,
+    done: PathBuf,
+    lock: FileLock,
+}
+
+impl<'a> Transfer<'a> {
+    /// Claims `<parent>/<stem>`, with a suffix when it is taken.
+    pub(super) fn begin(export_dir: &'a Path, parent: &Path, stem: &str) -> Result<Self, Error> {
+        failpoint()?;
+        fs::create_dir_all(parent)
+            .map_err(|error| Error::io("create the directory", parent, error))?;
+        let mut suffix = 0_u32;
+        loop {
+            failpoint()?;
+            let name = if suffix == 0 { stem.to_owned() } else { format!("{stem}_{suffix}") };
+            let done = parent.join(&name);
+            let partial = parent.join(format!("{name}{PARTIAL}"));
+            if done.symlink_metadata().is_ok() {
+                suffix += 1;
+                continue;
+            }
+            match fs::create_dir(&partial) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    suffix += 1;
+                    continue;
+                }
+                Err(error) => return Err(Error::io("create the directory", &partial, error)),
+            }
+            failpoint()?;
+            // Another start's recovery may take the new, empty directory for a dead one.
+            match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
+                Ok(Some(lock)) => return Ok(Self { export_dir, partial, done, lock }),
+                Ok(None) => suffix += 1,
+                Err(_) if !partial.exists() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Where copies are gathered.
+    pub(super) fn directory(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Where they will lie.
+    pub(super) fn destination(&self) -> &Path {
+        &self.done
+    }
+
+    /// The path that a file of this directory will have, relative to the export directory.
+    pub(super) fn destination_of(&self, name: &str) -> String {
+        relative(self.export_dir, &self.done.join(name))
+    }
+
+    /// Commits, and carries out the steps; before the commit an error leaves everything as it
+    /// was, after it recovery goes on.
+    pub(super) fn commit(self, steps: Vec<Step>) -> Result<PathBuf, Error> {
+        let journal = Journal { schema_version: 1, steps };
+        if let Err(error) = self.publish(&journal) {
+            self.abandon();
+            return Err(error);
+        }
+        failpoint()?;
+        if let Some(parent) = self.done.parent() {
+            sync_directory(parent)?;
+        }
+        finish(self.export_dir, &self.done, &journal)?;
+        drop(self.lock);
+        Ok(self.done)
+    }
+
+    fn publish(&self, journal: &Journal) -> Result<(), Error> {
+        failpoint()?;
+        write_json_atomically(&self.partial.join(JOURNAL), journal)?;
+        failpoint()?;
+        fs::rename(&self.partial, &self.done)
+            .map_err(|error| Error::io("rename", &self.partial, error))
+    }
+
+    /// Gives up: what was gathered is thrown away.
+    pub(super) fn abandon(self) {
+        if failpoint().is_err() {
+            return;
+        }
+        // Recovery of the next start does it where this cannot.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+#[cfg(feature = "cli")]
+/// Writes a journal into an existing directory, which commits, and carries it out.
+pub(super) fn carry_out(
+    export_dir: &Path,
+    directory: &Path,
+    steps: Vec<Step>,
+) -> Result<(), Error> {
+    let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
+    let journal = Journal { schema_version: 1, steps };
+    failpoint()?;
+    write_json_atomically(&directory.join(JOURNAL), &journal)?;
+    finish(export_dir, directory, &journal)
+}
+
+#[cfg(feature = "cli")]
+/// Throws a finished directory away, unless another process is at it.
+pub(super) fn remove_finished(directory: &Path) -> Result<(), Error> {
+    let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
+    discard(directory)
+}
+
+/// Under its unfinished name first, so that what a kill leaves of it is never taken for whole.
+fn discard(directory: &Path) -> Result<(), Error> {
+    let mut name = directory.file_name().unwrap_or_default().to_os_string();
+    name.push(PARTIAL);
+    let partial = directory.with_file_name(name);
+    if partial.symlink_metadata().is_ok() {
+        throw_away(&partial)?;
+    }
+    failpoint()?;
+    fs::rename(directory, &partial).map_err(|error| Error::io("rename", directory, error))?;
+    if let Some(parent) = directory.parent() {
+        sync_directory(parent)?;
+    }
+    failpoint()?;
+    fs::remove_dir_all(&partial).map_err(|error| Error::io("remove", &partial, error))
+}
+
+/// Finishes or throws away what dead processes left below `parent`, of entries whose name
+/// begins with `prefix`; says whether there was anything.
+pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<bool, Error> {
+    let mut any = false;
+    let entries = match fs::read_dir(parent) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(any),
+        Err(error) => return Err(Error::io("list", parent, error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::io("list", parent, error))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) else { continue };
+        let directory = entry.path();
+        if name.ends_with(PARTIAL) {
+            throw_away(&directory)?;
+        } else if directory.join(JOURNAL).symlink_metadata().is_ok() {
+            go_on(export_dir, &directory)?;
+        } else if directory.join(LOCK).symlink_metadata().is_ok() {
+            drop_lock(&directory)?;
+        } else {
+            continue;
+        }
+        any = true;
+    }
+    Ok(any)
+}
+
+fn throw_away(partial: &Path) -> Result<(), Error> {
+    match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
+        Ok(Some(_lock)) => {
+            failpoint()?;
+            match fs::remove_dir_all(partial) {
+                // A start that had just made it has taken it over.
+                Err(_) if FileLock::is_held(&partial.join(LOCK))? => Ok(()),
+                Err(error) => Err(Error::io("clear the unfinished directory", partial, error)),
+                Ok(()) => Ok(()),
+            }
+        }
+        // It goes on: its process holds the slots' locks.
+        Ok(None) => Ok(()),
+        Err(_) if !partial.exists() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the lock of a transfer that was killed between its last two steps.
+fn drop_lock(directory: &Path) -> Result<(), Error> {
+    match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
+        Ok(Some(_lock)) if directory.join(JOURNAL).symlink_metadata().is_ok() => Ok(()),
+        Ok(Some(lock)) => clear_lock(directory, lock),
+        Ok(None) => Ok(()),
+        Err(_) if !directory.exists() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn go_on(export_dir: &Path, directory: &Path) -> Result<(), Error> {
+    let lock = match FileLock::acquire(&directory.join(LOCK), PATIENCE) {
+        Ok(lock) => lock,
+        Err(_) if !directory.exists() => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let path = directory.join(JOURNAL);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Its own process finished while we waited.
+            return clear_lock(directory, lock);
+        }
+        Err(error) => return Err(Error::io("read", &path, error)),
+    };
+    let journal: Journal = Value::parse_json(&bytes)
+        .and_then(|value| value.to())
+        .map_err(|error| Error::file(&path, format!("is no journal: {error}")))?;
+    tracing::info!(
+        "finishing the move to {} that another start left half done",
+        directory.display()
+    );
+    finish(export_dir, directory, &journal)
+}
+
+fn finish(export_dir: &Path, directory: &Path, journal: &Journal) -> Result<(), Error> {
+    for step in &journal.steps {
+        failpoint()?;
+        apply(export_dir, directory, step)?;
+    }
+    failpoint()?;
+    if directory.exists() {
+        remove_file(&directory.join(JOURNAL))?;
+        failpoint()?;
+        remove_file(&directory.join(LOCK))?;
+        sync_directory(directory)?;
+    }
+    Ok(())
+}
+
+fn clear_lock(directory: &Path, lock: FileLock) -> Result<(), Error> {
+    remove_file(&directory.join(LOCK))?;
+    drop(lock);
+    Ok(())
+}
+
+fn apply(export_dir: &Path, directory: &Path, step: &Step) -> Result<(), Error> {
+    match step {
+        Step::Move { from, to } => rename(&export_dir.join(from), &export_dir.join(to)),
+        Step::Remove { path } => remove(&export_dir.join(path)),
+        Step::Discard => discard(directory),
+        Step::DropTimings { slug, run_indices } => {
+            timings::drop_runs(&export_dir.join(slug), run_indices)
+        }
+        Step::RestoreTimings { slug, from } => {
+            timings::restore_runs(&export_dir.join(slug), &directory.join(from))
+        }
+    }
+}
+
+/// Moves what is still there; a move that was done before is none.
+fn rename(from: &Path, to: &Path) -> Result<(), Error> {
+    if from.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)
+            .map_err(|error| Error::io("create the directory", parent, error))?;
+    }
+    failpoint()?;
+    match fs::rename(from, to) {
+        // A directory of the export tree may be a link to another disk.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            // A copy that is there is whole; of its source a kill may have left a part.
+            if !is_there(to) {
+                remove(to)?;
+                artifacts::copy_tree(from, to)?;
+            }
+            failpoint()?;
+            remove(from)?;
+        }
+        renamed => renamed.map_err(|error| Error::io("move", from, error))?,
+    }
+    for parent in [from.parent(), to.parent()].into_iter().flatten() {
+        sync_directory(parent)?;
+    }
+    Ok(())
+}
+
+/// Whether there is anything but an empty directory.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| !metadata.is_dir() || !artifacts::is_empty_dir(path))
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    let metadata = match path.symlink_metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", path, error)),
+    };
+    let removed = if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_err(|error| Error::io("remove", path, error))?;
+    path.parent().map_or(Ok(()), sync_directory)
+}
+
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A path below the export directory, relative to it.
+pub(super) fn relative(export_dir: &Path, path: &Path) -> String {
+    path.strip_prefix(export_dir).unwrap_or(path).to_string_lossy().into_owned()
+}

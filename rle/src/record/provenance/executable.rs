@@ -1,0 +1,169 @@
+//! The provenance of one start, whose executable is hashed beside the first runs.
+
+use std::env;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::format::{Executable, Identity, Provenance};
+use crate::Error;
+use crate::value::Value;
+use crate::value::digest::{hash_file, hex};
+
+/// What was captured for a start, or handed over to it.
+///
+/// The executable is evidence that nothing waits for: [`begin`](Self::begin) starts a thread that
+/// hashes it, [`recorded`](Self::recorded) may still lack it, [`whole`](Self::whole) waits.
+pub(crate) struct Capture {
+    provenance: Provenance,
+    value: Value,
+    hashing: Mutex<Option<JoinHandle<Executable>>>,
+    executable: OnceLock<Executable>,
+    /// What makes it doubtful, until it is said.
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Capture {
+    /// # Errors
+    /// When the metadata has no JSON form.
+    pub(crate) fn new(provenance: Provenance, warnings: Vec<String>) -> Result<Self, Error> {
+        Ok(Self {
+            value: Value::from_serialize(&provenance)?,
+            provenance,
+            hashing: Mutex::new(None),
+            executable: OnceLock::new(),
+            warnings: Mutex::new(warnings),
+        })
+    }
+
+    /// What is known without waiting.
+    pub(crate) fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// What of it decides whether a result may be reused.
+    pub(crate) fn identity(&self) -> Identity {
+        self.provenance.identity()
+    }
+
+    /// For a start that has something to run: says once what makes the provenance doubtful, and
+    /// starts to hash the executable where that is still to be done.
+    pub(crate) fn begin(&self) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.drain(..) {
+            tracing::warn!("{warning}");
+        }
+        drop(warnings);
+        if !self.lacks_executable() || self.executable.get().is_some() {
+            return;
+        }
+        let mut hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
+        if hashing.is_none() {
+            let name = "rle-executable".to_owned();
+            // Where the system allows no more threads, the one that waits does the work.
+            *hashing = thread::Builder::new().name(name).spawn(running_executable).ok();
+        }
+    }
+
+    /// For a record whose run begins: without the executable while that is being hashed.
+    pub(crate) fn recorded(&self) -> Value {
+        self.with_executable(self.executable.get())
+    }
+
+    /// For a record that ends; waits for the executable's hash.
+    pub(crate) fn whole(&self) -> Value {
+        self.with_executable(self.lacks_executable().then(|| self.hashed_executable()))
+    }
+
+    /// For another process of this start, which need not capture again; waits like
+    /// [`whole`](Self::whole).
+    #[cfg(feature = "cli")]
+    pub(crate) fn to_hand_over(&self) -> Provenance {
+        let mut provenance = self.provenance.clone();
+        if self.lacks_executable() {
+            provenance.executable = Some(self.hashed_executable().clone());
+        }
+        provenance
+    }
+
+    /// Nothing is looked at where the caller supplies all there is.
+    fn lacks_executable(&self) -> bool {
+        self.provenance.source.is_some() && self.provenance.executable.is_none()
+    }
+
+    fn hashed_executable(&self) -> &Executable {
+        self.executable.get_or_init(|| {
+            let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner).take();
+            hashing.and_then(|thread| thread.join().ok()).unwrap_or_else(running_executable)
+        })
+    }
+
+    fn with_executable(&self, executable: Option<&Executable>) -> Value {
+        let mut value = self.value.clone();
+        if let Some(executable) = executable.and_then(|found| Value::from_serialize(found).ok()) {
+            value.insert("executable", executable);
+        }
+        value
+    }
+}
+
+/// Linux keeps the running file reachable here, also when a new build has replaced its name.
+pub(super) fn running_file() -> io::Result<PathBuf> {
+    let own = Path::new("/proc/self/exe");
+    File::open(own).map(|_| own.to_owned()).or_else(|_: io::Error| env::current_exe())
+}
+
+pub(super) fn running_executable() -> Executable {
+    match running_file().and_then(|path| hash_file(&path)) {
+        Ok(digest) => Executable { sha256: Some(hex(&digest.sha256)), reason: None },
+        Err(error) => Executable { sha256: None, reason: Some(error.to_string()) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::Source;
+    use super::*;
+
+    fn capture(executable: Option<Executable>) -> Capture {
+        let source = Some(Source { tree_sha256: Some("ab".to_owned()), ..Source::default() });
+        Capture::new(Provenance { source, executable, ..Provenance::default() }, Vec::new())
+            .unwrap()
+    }
+
+    fn own_hash() -> Value {
+        Value::from(hex(&hash_file(&env::current_exe().unwrap()).unwrap().sha256))
+    }
+
+    #[test]
+    fn a_record_that_ends_has_the_executable_whether_or_not_its_hashing_began() {
+        for begun in [false, true] {
+            let capture = capture(None);
+            assert_eq!(capture.recorded().get("executable"), None);
+            if begun {
+                capture.begin();
+            }
+            assert_eq!(capture.whole().get_dotted("executable.sha256"), Some(&own_hash()));
+            assert_eq!(capture.recorded(), capture.whole());
+            assert_eq!(capture.provenance().executable, None);
+        }
+    }
+
+    #[test]
+    fn what_was_handed_over_is_not_hashed_again() {
+        let executable = Executable { sha256: Some("cd".to_owned()), reason: None };
+        let capture = capture(Some(executable));
+        capture.begin();
+        assert!(capture.hashing.lock().unwrap().is_none());
+        assert_eq!(capture.whole().get_dotted("executable.sha256"), Some(&Value::from("cd")));
+    }
+
+    #[test]
+    fn what_is_supplied_stays_without_an_executable() {
+        let capture = Capture::new(Provenance::default(), Vec::new()).unwrap();
+        capture.begin();
+        assert_eq!(capture.whole().get("executable"), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! The questions about a source tree, and what follows from the answers.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::{Gap, Git, Session, entries, path_of, path_of_line, remote};
+use crate::value::digest::{FieldHasher, hex};
+
+/// What was learnt; `gaps` tells why the rest was not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::record::provenance) struct Evidence {
+    pub(in crate::record::provenance) vcs: Option<String>,
+    pub(in crate::record::provenance) revision: Option<String>,
+    pub(in crate::record::provenance) dirty: Option<bool>,
+    pub(in crate::record::provenance) diff_sha256: Option<String>,
+    pub(in crate::record::provenance) branch: Option<String>,
+    pub(in crate::record::provenance) remote: Option<String>,
+    pub(in crate::record::provenance) gaps: Vec<Gap>,
+    /// The files that make the tree dirty, from the top of the repository or from the workspace.
+    pub(in crate::record::provenance) changed: Vec<String>,
+}
+
+/// The tree that is asked about.
+#[derive(Clone, Copy)]
+pub(in crate::record::provenance) struct Sources<'a> {
+    /// The workspace, links resolved.
+    pub(in crate::record::provenance) root: &'a Path,
+    /// Files that make the tree dirty when they are not tracked, with their hashes.
+    pub(in crate::record::provenance) files: &'a BTreeMap<String, String>,
+    /// Never makes the tree dirty; links resolved.
+    pub(in crate::record::provenance) export_dir: &'a Path,
+    /// What counts as source, as git's own patterns below the workspace.
+    pub(in crate::record::provenance) patterns: &'a [String],
+}
+
+impl Evidence {
+    /// Why values are missing, in words.
+    pub(in crate::record::provenance) fn reason(&self) -> Option<String> {
+        let reasons: Vec<String> = self.gaps.iter().map(Gap::to_string).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    fn note<T>(&mut self, answer: Result<T, Gap>) -> Option<T> {
+        answer
+            .map_err(|gap| {
+                if !self.gaps.contains(&gap) {
+                    self.gaps.push(gap);
+                }
+            })
+            .ok()
+    }
+}
+
+impl Git {
+    /// Asks about the repository that the sources lie in.
+    pub(in crate::record::provenance) fn evidence(&self, sources: Sources<'_>) -> Evidence {
+        let deadline = Instant::now() + self.patience;
+        let session = Session { git: self, root: sources.root, deadline };
+        let mut evidence = Evidence::default();
+        let top = session.ask(&["rev-parse", "--show-toplevel"]).map(|top| path_of_line(&top));
+        let Some(top) = evidence.note(top) else { return evidence };
+        evidence.vcs = Some("git".to_owned());
+        evidence.revision = evidence.note(session.revision());
+        evidence.branch = evidence.note(session.branch());
+        evidence.gaps.extend(session.peculiarities(&top));
+        evidence.remote = session.remote(evidence.branch.as_deref());
+        let changes = session.changes(&top, sources);
+        if let Some(changes) = evidence.note(changes) {
+            evidence.dirty = Some(changes.exist());
+            if changes.exist() && evidence.revision.is_some() {
+                let diff = session.diff_sha256(&changes, sources);
+                evidence.diff_sha256 = evidence.note(diff);
+            }
+            evidence.changed = changes.names();
+        }
+        evidence
+    }
+}
+
+/// Files that differ from the commit.
+struct Changes {
+    /// From the top of the repository.
+    tracked: Vec<PathBuf>,
+    /// Sources that are not tracked, from the workspace, sorted.
+    untracked: Vec<String>,
+}
+
+impl Changes {
+    fn exist(&self) -> bool {
+        !self.tracked.is_empty() || !self.untracked.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let tracked = self.tracked.iter().map(|path| path.display().to_string());
+        tracked.chain(self.untracked.iter().cloned()).collect()
+    }
+}
+
+impl Session<'_> {
+    fn revision(&self) -> Result<String, Gap> {
+        self.ask(&["rev-parse", "--verify", "HEAD^{commit}"]).map(|line| text_of_line(&line))
+    }
+
+    fn branch(&self) -> Result<String, Gap> {
+        // It fails without a word where HEAD names a commit.
+        let silence = Gap::of_words("symbolic-ref", b"");
+        self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])
+            .map(|line| text_of_line(&line))
+            .map_err(|gap| if gap == silence { Gap::Detached } else { gap })
+    }
+
+    /// What is unusual about the checkout. What git does not tell is taken for usual: the other
+    /// answers do not depend on it.
+    fn peculiarities(&self, top: &Path) -> Vec<Gap> {
+        let question = [
+            "rev-parse",
+            "--is-shallow-repository",
+            "--git-dir",
+            "--git-common-dir",
+            "--show-superproject-working-tree",
+        ];
+        let answer = self.ask(&question).unwrap_or_default();
+        let mut lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let mut found = Vec::new();
+        if lines.next() == Some(b"true") {
+            found.push(Gap::Shallow);
+        }
+        let mut directory =
+            || lines.next().and_then(|line| fs::canonicalize(self.root.join(path_of(line))).ok());
+        if let (Some(own), Some(common)) = (directory(), directory())
+            && own != common
+        {
+            found.push(Gap::Worktree);
+        }
+        if lines.next().is_some() {
+            found.push(Gap::InSubmodule);
+        }
+        if top.join(".gitmodules").is_file() {
+            found.push(Gap::HasSubmodules);
+        }
+        found
+    }
+
+    /// Where the branch is fetched from, or `origin`, or the first remote; without credentials.
+    /// As it stands in the configuration: a rewriting rule of the machine may hold a token.
+    fn remote(&self, branch: Option<&str>) -> Option<String> {
+        let wanted = r"^(remote\..*\.url|branch\..*\.remote)$";
+        // Without any remote it fails without a word; then there is none.
+        let answer = self.ask(&["config", "--null", "--get-regexp", wanted]).ok()?;
+        let values: Vec<(String, String)> = entries(&answer)
+            .map(String::from_utf8_lossy)
+            .filter_map(|entry| {
+                let (key, value) = entry.split_once('\n')?;
+                Some((key.to_owned(), value.to_owned()))
+            })
+            .collect();
+        let find = |key: String| values.iter().find(|(known, _)| *known == key);
+        let upstream = branch
+            .and_then(|branch| find(format!("branch.{branch}.remote")))
+            .map_or("origin", |(_, name)| name.as_str());
+        let (_, url) = find(format!("remote.{upstream}.url"))
+            .or_else(|| find("remote.origin.url".to_owned()))
+            .or_else(|| values.iter().find(|(key, _)| key.starts_with("remote.")))?;
+        Some(remote::without_credentials(url))
+    }
+
+    fn changes(&self, top: &Path, sources: Sources<'_>) -> Result<Changes, Gap> {
+        let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"];
+        let answer = self.ask(&status)?;
+        // Each entry is two letters, a space, and the path from the top of the repository.
+        let tracked = entries(&answer)
+            .filter_map(|entry| entry.get(3..).map(path_of))
+            .filter(|path| !top.join(path).starts_with(sources.export_dir))
+            .collect();
+        let others = self.ask(&["ls-files", "--others", "--exclude-standard", "-z"])?;
+        let mut untracked: Vec<String> = entries(&others)
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .filter(|path| sources.files.contains_key(path))
+            .collect();
+        untracked.sort_unstable();
+        Ok(Changes { tracked, untracked })
+    }
+
+    /// The hash of the fields `rle-diff-v1`, the text of the difference between the commit and
+    /// the tracked sources, and path and content hash of each source that is not tracked.
+    fn diff_sha256(&self, changes: &Changes, sources: Sources<'_>) -> Result<String, Gap> {
+        let mut hasher = FieldHasher::new("rle-diff-v1");
+        hasher.field(&self.ask(&diff_arguments(sources))?);
+        for path in &changes.untracked {
+            hasher.field(path.as_bytes());
+            hasher.field(sources.files.get(path).map_or("", String::as_str).as_bytes());
+        }
+        Ok(hex(&hasher.finish()))
+    }
+}
+
+/// A text that no one's configuration changes, and that names a binary file by its hash.
+fn diff_arguments(sources: Sources<'_>) -> Vec<OsString> {
+    let fixed = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-renames",
+        "--full-index",
+        "--unified=3",
+        "--inter-hunk-context=0",
+        "--diff-algorithm=myers",
+        "--indent-heuristic",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--submodule=short",
+        "-O/dev/null",
+        "HEAD",
+        "--",
+    ];
+    let mut arguments: Vec<OsString> = fixed.map(OsString::from).into();
+    arguments.extend(sources.patterns.iter().map(|pattern| format!(":(glob){pattern}").into()));
+    if let Ok(below) = sources.export_dir.strip_prefix(sources.root)
+        && below != OsStr::new("")
+    {
+        let mut exclude = OsString::from(":(exclude,literal)");
+        exclude.push(below);
+        arguments.push(exclude);
+    }
+    arguments
+}
+
+fn text_of_line(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).trim().to_owned()
+}

@@ -1,0 +1,328 @@
+//! Files and directories that runs leave or need: their identity, and where they may lie.
+//!
+//! A file's identity is the SHA-256 of its content. A directory's is the SHA-256 of its
+//! manifest, a sequence of fields of which each is its length in bytes (8 bytes, little-endian)
+//! and then its bytes:
+//!
+//! 1. once, the word `rle-directory-v1`;
+//! 2. for each entry below the directory, in the byte order of the relative paths: the relative
+//!    path with `/` between its parts; the kind, `file`, `directory` or `symlink`; and the
+//!    32 bytes of the file's SHA-256, nothing, or the text of the link's target.
+//!
+//! Links below the directory are never followed, empty directories count, times and modes do
+//! not. A path that is itself a link stands for what it leads to.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::fs::{failpoint, sync_directory};
+use crate::names::SlotId;
+use crate::value::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
+
+/// Which of the two a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PathKind {
+    /// A file.
+    File,
+    /// A directory with everything below it.
+    Directory,
+}
+
+impl fmt::Display for PathKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+        })
+    }
+}
+
+/// Where the outputs of a run lie: `<export_dir>/<slug>/artifacts/run_<run_idx>`.
+pub(crate) fn run_directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
+    let run = format!("run_{}", slot.run_idx());
+    export_dir.join(slot.slug().as_str()).join("artifacts").join(run)
+}
+
+/// What a path holds: equal identities, equal content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PathIdentity {
+    pub(crate) kind: PathKind,
+    /// The size of the file, or of all files below the directory.
+    pub(crate) bytes: u64,
+    /// In lower-case hexadecimal.
+    pub(crate) sha256: String,
+}
+
+/// The identity of the file or directory at `path`; the files of a directory are hashed on all
+/// cores.
+///
+/// # Errors
+/// Names what is missing or cannot be read, and anything that is neither file, directory nor
+/// link (a socket, say), here or below.
+pub(crate) fn hash_path(path: &Path) -> Result<PathIdentity, Error> {
+    let metadata = fs::metadata(path).map_err(|error| Error::io("read", path, error))?;
+    if metadata.is_dir() {
+        return hash_directory(path);
+    }
+    if !metadata.is_file() {
+        return Err(special_file(path));
+    }
+    let digest = hash_file(path).map_err(|error| Error::io("read", path, error))?;
+    let sha256 = hex(&digest.sha256);
+    Ok(PathIdentity { kind: PathKind::File, bytes: digest.bytes, sha256 })
+}
+
+enum Content {
+    File(Sha),
+    Directory,
+    Link(PathBuf),
+}
+
+fn hash_directory(root: &Path) -> Result<PathIdentity, Error> {
+    let Listing { files, mut others } = list(root)?;
+    let digests = hash_files(&files);
+    let mut bytes = 0;
+    for (path, digest) in files.into_iter().zip(digests) {
+        let digest = digest.map_err(|error| Error::io("read", &path, error))?;
+        bytes += digest.bytes;
+        others.push((path, Content::File(digest.sha256)));
+    }
+    let mut entries = Vec::with_capacity(others.len());
+    for (path, content) in others {
+        let below = path.strip_prefix(root).expect("a walk stays below its root");
+        entries.push((manifest_path(below), content));
+    }
+    entries.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    let sha256 = hex(&manifest_hash(&entries));
+    Ok(PathIdentity { kind: PathKind::Directory, bytes, sha256 })
+}
+
+fn manifest_hash(entries: &[(Vec<u8>, Content)]) -> Sha {
+    let mut hasher = FieldHasher::new("rle-directory-v1");
+    for (path, content) in entries {
+        hasher.field(path);
+        let (kind, content): (_, &[u8]) = match content {
+            Content::File(sha256) => ("file", sha256),
+            Content::Directory => ("directory", &[]),
+            Content::Link(target) => ("symlink", target.as_os_str().as_encoded_bytes()),
+        };
+        hasher.field(kind.as_bytes());
+        hasher.field(content);
+    }
+    hasher.finish()
+}
+
+struct Listing {
+    files: Vec<PathBuf>,
+    others: Vec<(PathBuf, Content)>,
+}
+
+fn list(root: &Path) -> Result<Listing, Error> {
+    let mut listing = Listing { files: Vec::new(), others: Vec::new() };
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
+        let failed = |error| Error::io("list", &dir, error);
+        for entry in fs::read_dir(&dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = entry.path();
+            let kind = entry.file_type().map_err(|error| Error::io("read", &path, error))?;
+            if kind.is_file() {
+                listing.files.push(path);
+            } else if kind.is_dir() {
+                pending.push(path.clone());
+                listing.others.push((path, Content::Directory));
+            } else if kind.is_symlink() {
+                let target =
+                    fs::read_link(&path).map_err(|error| Error::io("read", &path, error))?;
+                listing.others.push((path, Content::Link(target)));
+            } else {
+                return Err(special_file(&path));
+            }
+        }
+    }
+    Ok(listing)
+}
+
+fn manifest_path(path: &Path) -> Vec<u8> {
+    let parts: Vec<_> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
+    parts.join(&b'/')
+}
+
+fn special_file(path: &Path) -> Error {
+    Error::file(
+        path,
+        "is neither a file nor a directory (a pipe, socket or device has no content to keep)",
+    )
+}
+
+/// The path of the artifact `name` below `root`, with its parent directories created.
+///
+/// # Errors
+/// When `name` is empty, absolute, has a part that is empty, `.` or `..`, holds a NUL, or leads
+/// out of `root` through a symbolic link, and when a directory cannot be created. Nothing has
+/// been created then, unless the system refused one of several directories.
+pub(crate) fn contained_path(root: &Path, name: &str) -> Result<PathBuf, Error> {
+    let refused = |problem: &str| {
+        Error::usage(format!(
+            "the artifact name `{}` {problem}; a relative path that stays below {} is accepted",
+            name.escape_debug(),
+            root.display()
+        ))
+    };
+    if name.is_empty() {
+        return Err(refused("is empty"));
+    }
+    if name.contains('\0') {
+        return Err(refused("holds a NUL"));
+    }
+    if Path::new(name).is_absolute() {
+        return Err(refused("is absolute"));
+    }
+    let plain = |part: &str| !matches!(part, "" | "." | "..");
+    let normal = |part| matches!(part, Component::Normal(_));
+    if !name.split('/').all(plain) || !Path::new(name).components().all(normal) {
+        return Err(refused("has a part that is empty, `.` or `..`"));
+    }
+    let path = root.join(name);
+    if let Some(link) = leaving_link(root, &path)? {
+        return Err(refused(&format!("leaves through the symbolic link {}", link.display())));
+    }
+    // A name has at least one part, so there is a parent.
+    let parent = path.parent().unwrap_or(root);
+    fs::create_dir_all(parent).map_err(|error| Error::io("create the directory", parent, error))?;
+    Ok(path)
+}
+
+/// The first link between `root` and `path` that leads out of `root`, or nowhere.
+fn leaving_link(root: &Path, path: &Path) -> Result<Option<PathBuf>, Error> {
+    let root_itself = match fs::canonicalize(root) {
+        Ok(root) => root,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read", root, error)),
+    };
+    let mut reached = root.to_owned();
+    for part in path.strip_prefix(root).unwrap_or(path) {
+        reached.push(part);
+        let Ok(metadata) = fs::symlink_metadata(&reached) else { return Ok(None) };
+        let leaves = || fs::canonicalize(&reached).map_or(true, |to| !to.starts_with(&root_itself));
+        if metadata.is_symlink() && leaves() {
+            return Ok(Some(reached));
+        }
+    }
+    Ok(None)
+}
+
+/// How a record names the existing `path`: below the export directory relative to it, so that
+/// the whole tree can be moved, else absolute.
+///
+/// Directories are compared as what they really are, links resolved; a link that is the last
+/// part keeps its own name.
+///
+/// # Errors
+/// When `path` or the export directory does not exist, and when the name is not UTF-8, which
+/// JSON cannot hold.
+pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<String, Error> {
+    let real = |path: &Path| fs::canonicalize(path).map_err(|error| Error::io("read", path, error));
+    let export_dir = real(export_dir)?;
+    let located = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            real(parent)?.join(name)
+        }
+        _ => real(path)?,
+    };
+    let stored = located.strip_prefix(&export_dir).unwrap_or(&located);
+    let stored = if stored.as_os_str().is_empty() { Path::new(".") } else { stored };
+    let text = stored.to_str().ok_or_else(|| {
+        Error::file(path, "has a name that is not UTF-8, which a record cannot hold")
+    })?;
+    Ok(text.to_owned())
+}
+
+/// Whether a path as [`relative_to_export`] gave it holds what belongs to the runner or to several
+/// slots: setting one slot aside would take it from the others.
+pub(crate) fn is_common_ground(export_dir: &Path, stored: &str) -> bool {
+    let stored = Path::new(stored);
+    if stored.is_absolute() {
+        return fs::canonicalize(export_dir).is_ok_and(|export_dir| export_dir.starts_with(stored));
+    }
+    let parts: Vec<&str> = stored.iter().filter_map(std::ffi::OsStr::to_str).collect();
+    match parts.as_slice() {
+        [] | ["." | "runs", ..] => true,
+        [first, ..] if first.starts_with('_') => true,
+        [slug] | [slug, "artifacts" | "checkpoints"] => {
+            let holds = |kind| holds_runs(&export_dir.join(slug).join(kind));
+            holds("artifacts") || holds("checkpoints")
+        }
+        _ => false,
+    }
+}
+
+fn holds_runs(directory: &Path) -> bool {
+    let is_run = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("run_");
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(is_run)))
+}
+
+/// Where a path as [`relative_to_export`] gave it lies now.
+pub(crate) fn resolve_stored(export_dir: &Path, stored: &str) -> PathBuf {
+    // Joining an absolute path gives that path.
+    export_dir.join(stored)
+}
+
+#[cfg(test)]
+mod tests;
+
+/// Copies a file or a directory with everything below it; links stay links. `to` appears only
+/// when the copy is whole.
+///
+/// # Errors
+/// Names the path that cannot be read or written.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
+    let mut name = to.file_name().unwrap_or_default().to_os_string();
+    name.push(".copying");
+    let unfinished = to.with_file_name(name);
+    if unfinished.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        fs::remove_dir_all(&unfinished)
+            .map_err(|error| Error::io("clear the unfinished copy", &unfinished, error))?;
+    }
+    let source = fs::canonicalize(from).map_err(|error| Error::io("read", from, error))?;
+    if let Err(error) = copy_entry(&source, &unfinished) {
+        // Of no use to anyone; the first error is the one to report.
+        let _ = fs::remove_file(&unfinished).or_else(|_| fs::remove_dir_all(&unfinished));
+        return Err(error);
+    }
+    failpoint()?;
+    fs::rename(&unfinished, to).map_err(|error| Error::io("rename", &unfinished, error))
+}
+
+fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
+    let metadata = from.symlink_metadata().map_err(|error| Error::io("read", from, error))?;
+    if metadata.is_symlink() {
+        let target = fs::read_link(from).map_err(|error| Error::io("read", from, error))?;
+        return std::os::unix::fs::symlink(target, to)
+            .map_err(|error| Error::io("copy a link to", to, error));
+    }
+    if !metadata.is_dir() {
+        // On disk before anyone removes the original.
+        return fs::copy(from, to)
+            .and_then(|_| fs::File::open(to)?.sync_all())
+            .map_err(|error| Error::io("copy to", to, error));
+    }
+    fs::create_dir(to).map_err(|error| Error::io("create the directory", to, error))?;
+    for entry in fs::read_dir(from).map_err(|error| Error::io("list", from, error))? {
+        let entry = entry.map_err(|error| Error::io("list", from, error))?;
+        copy_entry(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    sync_directory(to)
+}
+
+/// Whether the directory is missing or holds nothing.
+pub(crate) fn is_empty_dir(path: &Path) -> bool {
+    fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
+}

@@ -1,0 +1,323 @@
+//! Checkpoints of a run: whole generations, bound to their slot and request.
+//!
+//! Below `<export_dir>/<slug>/checkpoints/run_<run_idx>/` each generation is a directory
+//! `generation_<sequence>` with its payloads and its manifest; `manifest.json` beside them is a
+//! copy of the newest. A generation counts from the moment its manifest is there, which is
+//! written last, so a kill at any instant leaves the previous one whole.
+
+mod format;
+mod store;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Error;
+use crate::fs::write_atomically;
+use crate::metrics::{MetricSink, Standing};
+use crate::names::SlotId;
+use crate::profile::RunTimer;
+use crate::run::artifacts;
+use crate::run::result::DURATIONS;
+use crate::run::stop::Stop;
+use crate::value::Value;
+
+use format::Logged;
+pub(crate) use format::{Manifest, StageSum};
+pub(crate) use store::{Found, directory, find, newer_problem};
+#[cfg(feature = "cli")]
+pub(crate) use store::{check_all, newest_sequence};
+
+use store::Store;
+
+/// A checkpoint to go on from: the newest one that belongs to this request and is whole.
+#[derive(Clone, Debug)]
+pub struct Latest {
+    manifest: Arc<Manifest>,
+    generation: PathBuf,
+}
+
+impl Latest {
+    /// What the algorithm stored with [`Checkpoint::save`].
+    #[must_use]
+    pub fn metadata(&self) -> &Value {
+        &self.manifest.metadata
+    }
+
+    /// The metadata as a type of the user's.
+    ///
+    /// # Errors
+    /// When it does not fit, naming the key.
+    pub fn metadata_as<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.manifest.metadata.to().map_err(|error| Error::Value(error.under_key("metadata")))
+    }
+
+    /// The path of a payload, by the name under which it was written.
+    ///
+    /// # Errors
+    /// When the checkpoint has none of that name.
+    pub fn path(&self, name: impl AsRef<str>) -> Result<PathBuf, Error> {
+        let name = name.as_ref();
+        let names = || self.manifest.payloads.iter().map(|payload| payload_name(&payload.path));
+        if names().any(|payload| payload == name) {
+            return Ok(self.generation.join(name));
+        }
+        let known: Vec<String> = names().map(|payload| format!("`{payload}`")).collect();
+        Err(Error::usage(format!(
+            "the checkpoint has no payload `{name}`; it has {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        )))
+    }
+
+    /// Counts the saves of this slot, from 1.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.manifest.sequence
+    }
+
+    /// How far the metrics had come.
+    pub(crate) fn logged(&self) -> Option<Standing> {
+        let logged = self.manifest.logged.as_ref()?;
+        Some(Standing {
+            highest_step: Some(logged.step),
+            last_values: logged.last_values.to().unwrap_or_default(),
+        })
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+}
+
+/// The name under which the algorithm wrote a payload: its path without the generation.
+fn payload_name(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
+}
+
+/// A run's checkpoints. Cheap to clone, shareable across threads.
+///
+/// ```
+/// # use rle::{RunContext, RunResult};
+/// # fn step(_: &mut u64) {}
+/// fn train(ctx: &RunContext) -> rle::Result<RunResult> {
+///     let checkpoint = ctx.checkpoint();
+///     let mut state: u64 = match checkpoint.latest() {
+///         Some(latest) => serde_json::from_slice(&std::fs::read(latest.path("state.json")?)?)?,
+///         None => 0,
+///     };
+///     while state < 100 {
+///         state += 1;
+///         if state % 10 == 0 && checkpoint.enabled() {
+///             checkpoint.write("state.json", &serde_json::to_vec(&state)?)?;
+///             checkpoint.save(state)?;
+///             if ctx.should_stop() {
+///                 return Ok(ctx.interrupted());
+///             }
+///         }
+///     }
+///     Ok(RunResult::new().metric("final", state))
+/// }
+/// # let dir = tempfile::tempdir()?;
+/// # train(&RunContext::for_test(dir.path()).build())?;
+/// # anyhow::Ok(())
+/// ```
+#[derive(Clone)]
+pub struct Checkpoint(Arc<State>);
+
+/// How a run's checkpoints begin.
+pub(crate) struct Setup {
+    pub(crate) export_dir: PathBuf,
+    pub(crate) slot: SlotId,
+    pub(crate) request_hash: String,
+    pub(crate) enabled: bool,
+    pub(crate) attempt: u32,
+    /// The generation to go on from.
+    pub(crate) latest: Option<Latest>,
+    /// Run time of the attempts that led here, in seconds.
+    pub(crate) seconds_before: f64,
+    /// Asked to stop after each save: how interruption is tried out.
+    pub(crate) stop_at_save: Option<Stop>,
+}
+
+struct State {
+    enabled: bool,
+    attempt: u32,
+    latest: Option<Latest>,
+    seconds_before: f64,
+    stop_at_save: Option<Stop>,
+    began: Instant,
+    timer: Mutex<Option<Arc<RunTimer>>>,
+    metrics: Mutex<Option<MetricSink>>,
+    store: Mutex<Store>,
+}
+
+impl Checkpoint {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let Setup {
+            export_dir,
+            slot,
+            request_hash,
+            enabled,
+            attempt,
+            latest,
+            seconds_before,
+            stop_at_save,
+        } = setup;
+        let home = directory(&export_dir, &slot);
+        let store = Store::new(home, request_hash, slot, latest.as_ref().map(Latest::sequence));
+        Self(Arc::new(State {
+            enabled,
+            attempt,
+            latest,
+            seconds_before,
+            stop_at_save,
+            began: Instant::now(),
+            timer: Mutex::new(None),
+            metrics: Mutex::new(None),
+            store: Mutex::new(store),
+        }))
+    }
+
+    /// Stage times go into the checkpoints of the run that `timer` counts.
+    pub(crate) fn count_with(&self, timer: Arc<RunTimer>) {
+        *self.0.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+    }
+
+    /// What is logged to `metrics` is in its files before a checkpoint counts, which says how far
+    /// it had come.
+    pub(crate) fn log_with(&self, metrics: MetricSink) {
+        *self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(metrics);
+    }
+
+    /// Whether this start saves checkpoints. Where it is off, [`save`](Self::save) and
+    /// [`write`](Self::write) do nothing.
+    #[must_use]
+    pub fn enabled(&self) -> bool {
+        self.0.enabled
+    }
+
+    /// The checkpoint to go on from, if there is one: it belongs to this very request, and all
+    /// its payloads are what was saved.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Latest> {
+        self.0.latest.as_ref()
+    }
+
+    /// A path for a payload of the generation that the next [`save`](Self::save) completes.
+    ///
+    /// # Errors
+    /// When checkpoints are off, or the name is empty, absolute, holds `..` or leaves the
+    /// directory.
+    pub fn path(&self, name: impl AsRef<str>) -> Result<PathBuf, Error> {
+        if !self.0.enabled {
+            return Err(Error::usage(
+                "checkpoints are off in this start: ask checkpoint().enabled() first, or turn \
+                 them on with --checkpoint-enabled",
+            ));
+        }
+        if name.as_ref() == store::MANIFEST {
+            return Err(Error::usage(format!(
+                "a payload cannot be named `{}`: the checkpoint's own description is",
+                store::MANIFEST
+            )));
+        }
+        let generation = self.store().open_generation()?;
+        artifacts::contained_path(&generation, name.as_ref())
+    }
+
+    /// Writes one payload, whole or not at all.
+    ///
+    /// # Errors
+    /// When the system refuses, naming the path.
+    pub fn write(&self, name: impl AsRef<str>, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.write_with(name, |writer| writer.write_all(bytes.as_ref()))
+    }
+
+    /// Like [`write`](Self::write), from a function that writes to a buffered writer.
+    ///
+    /// # Errors
+    /// When the system refuses, naming the path.
+    pub fn write_with(
+        &self,
+        name: impl AsRef<str>,
+        payload: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        if !self.0.enabled {
+            return Ok(());
+        }
+        write_atomically(&self.path(name)?, payload)
+    }
+
+    /// Completes the generation: what was written since the last save becomes the checkpoint.
+    ///
+    /// # Errors
+    /// When the metadata has no JSON form or the system refuses; the previous checkpoint then
+    /// stays the one that is offered.
+    pub fn save(&self, metadata: impl Serialize) -> Result<(), Error> {
+        if !self.0.enabled {
+            return Ok(());
+        }
+        let metadata = Value::from_serialize_lossless(&metadata)
+            .map_err(|error| error.under_key("checkpoint metadata"))?;
+        let seconds = self.0.seconds_before + self.0.began.elapsed().as_secs_f64();
+        let stages = self.stages();
+        let logged = self.logged()?;
+        self.store().save(self.0.attempt, metadata, seconds, stages, logged)?;
+        if let Some(stop) = &self.0.stop_at_save {
+            stop.ask();
+        }
+        Ok(())
+    }
+
+    fn logged(&self) -> Result<Option<Logged>, Error> {
+        let metrics = self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(metrics) = metrics else { return Ok(None) };
+        // First what is there, then its way to the files: what comes in between is superseded.
+        let mut standing = metrics.standing();
+        standing.last_values.retain(|name, _| !name.starts_with(DURATIONS));
+        metrics.flush();
+        let Some(step) = standing.highest_step else { return Ok(None) };
+        let last_values = Value::from_serialize_lossless(&standing.last_values)
+            .map_err(|error| error.under_key("logged metrics"))?;
+        Ok(Some(Logged { step, last_values }))
+    }
+
+    /// Stage times of the attempts that led here and of this one.
+    fn stages(&self) -> BTreeMap<String, StageSum> {
+        let mut stages = self.stages_before();
+        let timer = self.0.timer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for total in timer.map_or(Vec::new(), |timer| timer.totals()) {
+            let sum = stages.entry(total.stage.to_owned()).or_default();
+            sum.seconds += total.seconds;
+            sum.calls += total.calls;
+        }
+        stages
+    }
+
+    /// Stage times of the attempts that led here.
+    pub(crate) fn stages_before(&self) -> BTreeMap<String, StageSum> {
+        self.latest().map_or(BTreeMap::new(), |latest| latest.manifest.stages.clone())
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpoint")
+            .field("enabled", &self.0.enabled)
+            .field("latest", &self.0.latest)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,369 @@
+//! Generations on disk: written, found, verified.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::Error;
+use crate::fs::{sweep_leftovers, sync_directory, write_json_atomically};
+use crate::names::SlotId;
+use crate::value::Value;
+use crate::value::digest::{hash_file, hex};
+
+use super::Latest;
+use super::format::{Logged, Manifest, Payload, SCHEMA_VERSION, StageSum};
+
+pub(super) const MANIFEST: &str = "manifest.json";
+const GENERATION: &str = "generation_";
+
+/// How many generations stay: the newest, and one to fall back on.
+const KEPT_GENERATIONS: usize = 2;
+
+/// Where a slot's checkpoints lie.
+pub(crate) fn directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
+    let run = format!("run_{}", slot.run_idx());
+    export_dir.join(slot.slug().as_str()).join("checkpoints").join(run)
+}
+
+/// What stands where a slot's checkpoints lie.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Nothing,
+    /// The newest whole generation of the request, and what was passed over to get to it.
+    Latest {
+        latest: Latest,
+        problems: Vec<String>,
+    },
+    /// Generations of the request of which none is whole.
+    Damaged(Vec<String>),
+    /// Made for another request or slot: why.
+    Foreign(String),
+    /// Written by a newer version: never touched.
+    Newer {
+        path: PathBuf,
+        version: u64,
+    },
+}
+
+/// Looks for the checkpoint to go on from.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Result<Found, Error> {
+    let home = directory(export_dir, slot);
+    let mut problems = Vec::new();
+    let mut any = false;
+    for path in manifests(&home)? {
+        any = true;
+        let manifest = match read(&path) {
+            Ok(manifest) => manifest,
+            Err(Unreadable::Newer(version)) => return Ok(Found::Newer { path, version }),
+            Err(Unreadable::Broken(problem)) => {
+                problems.push(format!("{}: {problem}", path.display()));
+                continue;
+            }
+        };
+        if manifest.run_idx != slot.run_idx() {
+            return Ok(Found::Foreign(format!(
+                "{} belongs to run {}, not to run {}",
+                path.display(),
+                manifest.run_idx,
+                slot.run_idx()
+            )));
+        }
+        if manifest.request_hash != request_hash {
+            return Ok(Found::Foreign(
+                "it was made for another request or by other code".to_owned(),
+            ));
+        }
+        match verify(&home, &manifest) {
+            Ok(()) => {
+                let generation = home.join(generation_name(manifest.sequence));
+                let latest = Latest { manifest: Arc::new(manifest), generation };
+                return Ok(Found::Latest { latest, problems });
+            }
+            Err(problem) => {
+                let problem = format!("checkpoint {}: {problem}", manifest.sequence);
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+    }
+    Ok(if any { Found::Damaged(problems) } else { Found::Nothing })
+}
+
+#[cfg(feature = "cli")]
+/// The sequence number of the newest generation that was completed.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub(crate) fn newest_sequence(export_dir: &Path, slot: &SlotId) -> Result<Option<u64>, Error> {
+    let home = directory(export_dir, slot);
+    Ok(newest_complete(&home, generations(&home)?))
+}
+
+fn newest_complete(home: &Path, generations: Vec<u64>) -> Option<u64> {
+    generations.into_iter().find(|&sequence| {
+        home.join(generation_name(sequence)).join(MANIFEST).symlink_metadata().is_ok()
+    })
+}
+
+#[cfg(feature = "cli")]
+/// What is wrong with a slot's checkpoints, whoever made them.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub(crate) fn check_all(export_dir: &Path, slot: &SlotId) -> Result<Vec<String>, Error> {
+    let home = directory(export_dir, slot);
+    let mut problems = Vec::new();
+    for path in manifests(&home)? {
+        let problem = match read(&path) {
+            Ok(manifest) => verify(&home, &manifest).err(),
+            Err(Unreadable::Newer(version)) => Some(newer_problem(version)),
+            Err(Unreadable::Broken(problem)) => Some(problem),
+        };
+        problems.extend(problem.map(|problem| format!("{}: {problem}", path.display())));
+    }
+    Ok(problems)
+}
+
+pub(crate) fn newer_problem(version: u64) -> String {
+    format!(
+        "was written by a newer version of this program (manifest schema {version}, this one reads \
+         up to {SCHEMA_VERSION}); use that version, or another --export-dir"
+    )
+}
+
+fn generation_name(sequence: u64) -> String {
+    format!("{GENERATION}{sequence}")
+}
+
+/// Sequence numbers of the generation directories, newest first.
+fn generations(home: &Path) -> Result<Vec<u64>, Error> {
+    let entries = match fs::read_dir(home) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list", home, error)),
+    };
+    let mut sequences = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|error| Error::io("list", home, error))?.file_name();
+        let sequence = name.to_str().and_then(|name| name.strip_prefix(GENERATION));
+        sequences.extend(sequence.and_then(|sequence| sequence.parse::<u64>().ok()));
+    }
+    sequences.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(sequences)
+}
+
+/// Manifests that exist, newest generation first, the one at the top last: it is a copy.
+fn manifests(home: &Path) -> Result<Vec<PathBuf>, Error> {
+    let generations = generations(home)?.into_iter();
+    let paths = generations.map(|sequence| home.join(generation_name(sequence)).join(MANIFEST));
+    Ok(paths.chain([home.join(MANIFEST)]).filter(|path| path.symlink_metadata().is_ok()).collect())
+}
+
+enum Unreadable {
+    Newer(u64),
+    Broken(String),
+}
+
+fn read(path: &Path) -> Result<Manifest, Unreadable> {
+    let broken = |problem: String| Unreadable::Broken(problem);
+    let bytes = fs::read(path).map_err(|error| broken(format!("cannot be read: {error}")))?;
+    let value = Value::parse_json(&bytes)
+        .map_err(|error| broken(format!("is no whole manifest: {error}")))?;
+    match value.get("schema_version").and_then(Value::as_u64) {
+        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Unreadable::Newer(version)),
+        Some(_) => {
+            let mut manifest: Manifest =
+                value.to().map_err(|error| broken(format!("is no manifest: {error}")))?;
+            manifest.metadata.restore_non_finite();
+            if let Some(logged) = &mut manifest.logged {
+                logged.last_values.restore_non_finite();
+            }
+            Ok(manifest)
+        }
+        None => Err(broken("is no manifest: it has no schema_version".to_owned())),
+    }
+}
+
+/// Whether every payload is what was saved.
+fn verify(home: &Path, manifest: &Manifest) -> Result<(), String> {
+    let generation = generation_name(manifest.sequence);
+    for payload in &manifest.payloads {
+        let relative = Path::new(&payload.path);
+        let stays = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        if !stays || payload.path.is_empty() {
+            return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
+        }
+        if !relative.starts_with(&generation) {
+            return Err(format!("payload `{}` is not in its generation", payload.path));
+        }
+        let path = home.join(relative);
+        let real = fs::canonicalize(&path)
+            .map_err(|error| format!("payload `{}`: {error}", payload.path))?;
+        let root = fs::canonicalize(home).map_err(|error| error.to_string())?;
+        if !real.starts_with(root) {
+            return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
+        }
+        let digest =
+            hash_file(&real).map_err(|error| format!("payload `{}`: {error}", payload.path))?;
+        if digest.bytes != payload.bytes || hex(&digest.sha256) != payload.sha256 {
+            return Err(format!("payload `{}` changed", payload.path));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the generations of one run.
+pub(super) struct Store {
+    home: PathBuf,
+    request_hash: String,
+    slot: SlotId,
+    /// The generation being written.
+    open: Option<u64>,
+    /// The whole generations that are known: the one gone on from, and those saved since.
+    whole: Vec<u64>,
+}
+
+impl Store {
+    /// `offered` is the generation that the run goes on from.
+    pub(super) fn new(
+        home: PathBuf,
+        request_hash: String,
+        slot: SlotId,
+        offered: Option<u64>,
+    ) -> Self {
+        // What cannot be removed does no harm where it stays.
+        if let Err(error) = tidy(&home, offered) {
+            tracing::debug!("what a killed attempt left stays: {error}");
+        }
+        Self { home, request_hash, slot, open: None, whole: offered.into_iter().collect() }
+    }
+
+    /// The directory of the generation being written.
+    pub(super) fn open_generation(&mut self) -> Result<PathBuf, Error> {
+        if let Some(sequence) = self.open {
+            return Ok(self.home.join(generation_name(sequence)));
+        }
+        let newest = newest_complete(&self.home, generations(&self.home)?);
+        let sequence = newest.unwrap_or(0).checked_add(1).ok_or_else(|| {
+            Error::file(&self.home, "holds a checkpoint of the highest number; move it away")
+        })?;
+        let generation = self.home.join(generation_name(sequence));
+        // What a killed attempt left half written.
+        if generation.symlink_metadata().is_ok() {
+            remove(&generation)?;
+        }
+        fs::create_dir_all(&generation)
+            .map_err(|error| Error::io("create the directory", &generation, error))?;
+        self.open = Some(sequence);
+        Ok(generation)
+    }
+
+    /// Completes the generation being written.
+    pub(super) fn save(
+        &mut self,
+        attempt: u32,
+        metadata: Value,
+        seconds: f64,
+        stages: BTreeMap<String, StageSum>,
+        logged: Option<Logged>,
+    ) -> Result<(), Error> {
+        let generation = self.open_generation()?;
+        let sequence = self.open.expect("a generation was just opened");
+        let mut payloads = Vec::new();
+        collect(&self.home, &generation, &mut payloads)?;
+        payloads.sort_by(|a, b| a.path.cmp(&b.path));
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            request_hash: self.request_hash.clone(),
+            run_idx: self.slot.run_idx(),
+            sequence,
+            saved_at: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
+            seconds,
+            metadata,
+            payloads,
+            attempt,
+            stages,
+            logged,
+        };
+        sync_directory(&self.home)?;
+        write_json_atomically(&generation.join(MANIFEST), &manifest)?;
+        self.open = None;
+        write_json_atomically(&self.home.join(MANIFEST), &manifest)?;
+        self.whole.push(sequence);
+        self.remove_old()
+    }
+
+    /// What was found damaged does not count among those that are kept.
+    fn remove_old(&mut self) -> Result<(), Error> {
+        let Some(first) = self.whole.len().checked_sub(KEPT_GENERATIONS) else { return Ok(()) };
+        self.whole.drain(..first);
+        for old in generations(&self.home)? {
+            if !self.whole.contains(&old) {
+                remove(&self.home.join(generation_name(old)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes what an attempt left that was killed before or after it completed a generation.
+fn tidy(home: &Path, offered: Option<u64>) -> Result<(), Error> {
+    sweep_leftovers(home)?;
+    let generations = generations(home)?;
+    let Some(newest) = newest_complete(home, generations.clone()) else { return Ok(()) };
+    for sequence in generations {
+        let is_old = sequence + KEPT_GENERATIONS as u64 <= newest && offered != Some(sequence);
+        if is_old || sequence > newest {
+            remove(&home.join(generation_name(sequence)))?;
+        }
+    }
+    Ok(())
+}
+
+/// A generation goes manifest first, so that what is left of it never looks whole.
+fn remove(generation: &Path) -> Result<(), Error> {
+    let manifest = generation.join(MANIFEST);
+    match fs::remove_file(&manifest) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::io("remove", &manifest, error));
+        }
+        _ => {}
+    }
+    fs::remove_dir_all(generation).map_err(|error| Error::io("remove", generation, error))
+}
+
+/// Everything below the generation, synced and hashed.
+fn collect(home: &Path, directory: &Path, payloads: &mut Vec<Payload>) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).map_err(|error| Error::io("list", directory, error))? {
+        let entry = entry.map_err(|error| Error::io("list", directory, error))?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(|error| Error::io("read", &path, error))?;
+        if kind.is_dir() {
+            collect(home, &path, payloads)?;
+            continue;
+        }
+        if !kind.is_file() {
+            return Err(Error::file(path, "a checkpoint's payloads must be files"));
+        }
+        File::open(&path)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| Error::io("sync", &path, error))?;
+        let digest = hash_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        let relative = path.strip_prefix(home).ok().and_then(Path::to_str);
+        let relative = relative
+            .ok_or_else(|| Error::file(&path, "the name of a payload is not valid UTF-8"))?;
+        payloads.push(Payload {
+            path: relative.to_owned(),
+            bytes: digest.bytes,
+            sha256: hex(&digest.sha256),
+        });
+    }
+    sync_directory(directory)
+}

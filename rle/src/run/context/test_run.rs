@@ -1,0 +1,202 @@
+//! A run's context without a runner, for unit tests of algorithms.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{RunContext, RunParts, SuiteFacts};
+use crate::metrics::MetricSink;
+use crate::names::{SlotId, Slug};
+use crate::run::checkpoint::{self, Checkpoint, Latest};
+use crate::run::progress::Progress;
+use crate::run::seeds::Seeds;
+use crate::run::stop::Stop;
+use crate::value::Value;
+
+/// In place of a request's hash: all contexts for tests are of one request.
+const TEST_REQUEST: &str = "test";
+
+/// Builds a [`RunContext`] for a unit test: see [`RunContext::for_test`].
+#[derive(Debug)]
+#[must_use]
+pub struct TestRun {
+    env_name: String,
+    env_config: Value,
+    common_config: BTreeMap<String, Value>,
+    export_dir: PathBuf,
+    num_runs: u32,
+    name: String,
+    run_idx: u32,
+    base_seed: u64,
+    config: Value,
+    prepared: Option<Value>,
+    required: BTreeMap<String, PathBuf>,
+    checkpoints: bool,
+    stopping: bool,
+}
+
+impl TestRun {
+    pub(super) fn new(export_dir: PathBuf) -> Self {
+        Self {
+            env_name: "test".to_owned(),
+            env_config: Value::object(),
+            common_config: BTreeMap::new(),
+            export_dir,
+            num_runs: 1,
+            name: "test".to_owned(),
+            run_idx: 0,
+            base_seed: 0,
+            config: Value::object(),
+            prepared: None,
+            required: BTreeMap::new(),
+            checkpoints: false,
+            stopping: false,
+        }
+    }
+
+    /// The environment's name (`test`).
+    pub fn env_name(mut self, name: impl Into<String>) -> Self {
+        self.env_name = name.into();
+        self
+    }
+
+    /// The environment's configuration (empty).
+    ///
+    /// # Panics
+    /// When it has no JSON form.
+    pub fn env_config(mut self, config: impl serde::Serialize) -> Self {
+        self.env_config = value_for_test(&config);
+        self
+    }
+
+    /// One key of the shared configuration.
+    ///
+    /// # Panics
+    /// When the value has no JSON form.
+    pub fn common(mut self, key: impl Into<String>, value: impl serde::Serialize) -> Self {
+        self.common_config.insert(key.into(), value_for_test(&value));
+        self
+    }
+
+    /// The algorithm's label (`test`); its slug follows from it.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The algorithm's configuration as [`RunContext::config`] gives it (empty).
+    ///
+    /// # Panics
+    /// When it has no JSON form.
+    pub fn config(mut self, config: impl serde::Serialize) -> Self {
+        self.config = value_for_test(&config);
+        self
+    }
+
+    /// Size of the run window (large enough for the run index).
+    pub fn num_runs(mut self, num_runs: u32) -> Self {
+        self.num_runs = num_runs;
+        self
+    }
+
+    /// The run index (0).
+    pub fn run_idx(mut self, run_idx: u32) -> Self {
+        self.run_idx = run_idx;
+        self
+    }
+
+    /// The base seed (0); the learner seed is base seed + run index.
+    pub fn seed(mut self, base_seed: u64) -> Self {
+        self.base_seed = base_seed;
+        self
+    }
+
+    /// What the prepare would have returned.
+    ///
+    /// # Panics
+    /// When it has no JSON form.
+    pub fn prepared(mut self, value: impl serde::Serialize) -> Self {
+        self.prepared = Some(value_for_test(&value));
+        self
+    }
+
+    /// A required artifact.
+    pub fn required(mut self, label: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        self.required.insert(label.into(), path.into());
+        self
+    }
+
+    /// Whether checkpoints are saved below the export directory (they are not), and offered to
+    /// the next context of the same directory.
+    pub fn checkpoints(mut self, checkpoints: bool) -> Self {
+        self.checkpoints = checkpoints;
+        self
+    }
+
+    /// Whether [`should_stop`](RunContext::should_stop) is true from the start (it is not).
+    pub fn stopping(mut self, stopping: bool) -> Self {
+        self.stopping = stopping;
+        self
+    }
+
+    /// The context.
+    ///
+    /// # Panics
+    /// When the label gives no slug, or the seed overflows.
+    #[must_use]
+    pub fn build(self) -> RunContext {
+        let slug = Slug::new(Slug::text_from_label(&self.name))
+            .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
+        let seeds = Seeds::of_run(self.base_seed, self.run_idx, None)
+            .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
+        let export_dir = std::path::absolute(&self.export_dir).unwrap_or(self.export_dir);
+        let slot = SlotId::new(slug, self.run_idx);
+        let latest = match checkpoint::find(&export_dir, &slot, TEST_REQUEST) {
+            Ok(checkpoint::Found::Latest { latest, .. }) if self.checkpoints => Some(latest),
+            _ => None,
+        };
+        let logger = MetricSink::without_loggers();
+        if let Some(logged) = latest.as_ref().and_then(Latest::logged) {
+            logger.go_on_from(logged);
+        }
+        let checkpoint = Checkpoint::new(checkpoint::Setup {
+            export_dir: export_dir.clone(),
+            slot: slot.clone(),
+            request_hash: TEST_REQUEST.to_owned(),
+            enabled: self.checkpoints,
+            attempt: 1,
+            latest,
+            seconds_before: 0.0,
+            stop_at_save: None,
+        });
+        checkpoint.log_with(logger.clone());
+        let stop = Stop::default();
+        if self.stopping {
+            let _ = stop.poll();
+            stop.request("the test asks for it");
+        }
+        RunContext::from_parts(RunParts {
+            suite: Arc::new(SuiteFacts {
+                env_name: self.env_name,
+                env_config: self.env_config,
+                common_config: Value::Object(self.common_config),
+                export_dir,
+                num_runs: self.num_runs.max(self.run_idx.saturating_add(1)),
+            }),
+            name: self.name,
+            slot,
+            seeds,
+            config: self.config,
+            prepared: self.prepared,
+            required: self.required,
+            progress: Progress::default(),
+            checkpoint,
+            logger,
+            stop,
+        })
+    }
+}
+
+fn value_for_test(value: &impl serde::Serialize) -> Value {
+    Value::from_serialize(value).unwrap_or_else(|error| panic!("RunContext::for_test: {error}"))
+}

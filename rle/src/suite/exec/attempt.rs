@@ -1,0 +1,182 @@
+//! The record of an attempt: as it begins, and as it ends in every way but success.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process;
+use std::time::SystemTime;
+
+use crate::Error;
+use crate::machine::hardware;
+use crate::machine::host;
+use crate::machine::scheduler::SchedulerJob;
+use crate::metrics;
+use crate::record::identity::REQUEST_SCHEMA;
+use crate::record::{
+    self, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
+};
+use crate::run::checkpoint::Latest;
+use crate::suite::exec::timing::Segment;
+use crate::suite::plan::{Plan, PlannedSlot};
+use crate::suite::report::SlotOutcome;
+
+/// What went before an attempt at a slot.
+pub(in crate::suite) struct Before {
+    pub(in crate::suite) attempts: Vec<Attempt>,
+    /// The checkpoint that it goes on from.
+    pub(in crate::suite) latest: Option<Latest>,
+}
+
+/// The record of a slot whose run begins now.
+pub(in crate::suite) fn first_head(
+    plan: &Plan,
+    slot: &PlannedSlot,
+    mut attempts: Vec<Attempt>,
+    latest: Option<&Latest>,
+) -> RecordHead {
+    let algorithm = plan.algorithm(slot);
+    let started_at = now_text();
+    let job = SchedulerJob::current();
+    let hardware_id = Some(hardware::current().id());
+    attempts.push(Attempt {
+        number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
+        host: host::name(),
+        pid: process::id(),
+        job: job.as_ref().map(SchedulerJob::short),
+        scheduler: job,
+        hardware_id: hardware_id.clone(),
+        started_at: started_at.clone(),
+        finished_at: None,
+        outcome: "running".to_owned(),
+        resumed_from: latest.map(Latest::sequence),
+        seconds: None,
+        log_loss: None,
+    });
+    RecordHead {
+        schema_version: record::SCHEMA_VERSION,
+        status: RunStatus::Running,
+        request: RequestTag {
+            schema_version: REQUEST_SCHEMA,
+            hash: slot.identity.hash().to_owned(),
+        },
+        algorithm: RecordedAlgorithm {
+            name: algorithm.spec.name.clone(),
+            slug: algorithm.slug.to_string(),
+            config: algorithm.config.clone(),
+        },
+        run_idx: slot.id.run_idx(),
+        seed: slot.seeds.learner(),
+        seeds: slot.seeds.by_domain().clone(),
+        environment: RecordedEnvironment {
+            name: plan.facts.env_name.clone(),
+            config: plan.facts.env_config.clone(),
+        },
+        common_config: plan.facts.common_config.clone(),
+        provenance: plan.provenance.recorded(),
+        required_artifacts: algorithm.requirements.clone(),
+        artifact_paths: BTreeMap::new(),
+        hardware_id,
+        started_at,
+        finished_at: None,
+        seconds: None,
+        attempts,
+        accepted: Vec::new(),
+        error: None,
+        summary: BTreeMap::new(),
+        artifacts: BTreeMap::new(),
+        checkpoint: None,
+        log_dir: plan.log.recorded_dir(&plan.facts),
+    }
+}
+
+/// Ends the record of an attempt whose process died: the time it took is not known.
+#[cfg(feature = "cli")]
+pub(in crate::suite) fn fail_lost(
+    mut head: RecordHead,
+    path: &Path,
+    message: String,
+) -> Result<SlotOutcome, Error> {
+    head.error = Some(message.clone());
+    // Known where the attempt itself had ended, as one that was stopped for want of time.
+    let seconds = head.attempts.last().and_then(|attempt| attempt.seconds);
+    close(&mut head, RunStatus::Failed, "failed", seconds.unwrap_or_default());
+    head.seconds = seconds;
+    if let Some(attempt) = head.attempts.last_mut() {
+        attempt.seconds = seconds;
+    }
+    record::write_record(path, &head, &BTreeMap::new(), &[])?;
+    Ok(SlotOutcome::Failed { message })
+}
+
+/// The attempts that led to the checkpoint, with the time that counts of each: all of one whose
+/// end is known, and of one that was killed what came before its last checkpoint.
+pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
+    let Some(latest) = &before.latest else { return Vec::new() };
+    let manifest = latest.manifest();
+    let mut segments: Vec<Segment> = Vec::new();
+    for attempt in &before.attempts {
+        if attempt.resumed_from.is_none() {
+            segments.clear();
+        }
+        let seconds = attempt.seconds.unwrap_or_else(|| {
+            if manifest.attempt == attempt.number {
+                let earlier: f64 = segments.iter().map(|segment| segment.seconds).sum();
+                (manifest.seconds - earlier).max(0.0)
+            } else {
+                0.0
+            }
+        });
+        segments.push(Segment {
+            attempt: attempt.number,
+            hardware_id: attempt.hardware_id.clone(),
+            seconds,
+        });
+    }
+    segments
+}
+
+/// The record of a run whose process is ended: written by the thread that ends it.
+pub(in crate::suite) fn interrupted_from_outside(head: &mut RecordHead, path: &Path, seconds: f64) {
+    metrics::flush_current();
+    close(head, RunStatus::Interrupted, "interrupted", seconds);
+    if let Err(error) = record::write_record(path, head, &BTreeMap::new(), &[]) {
+        tracing::error!("{error}");
+    }
+}
+
+/// Ends the record of an attempt that did not succeed.
+pub(in crate::suite) fn fail(
+    mut head: RecordHead,
+    path: &Path,
+    seconds: f64,
+    message: String,
+) -> Result<SlotOutcome, Error> {
+    head.artifact_paths.clear();
+    head.error = Some(message.clone());
+    close(&mut head, RunStatus::Failed, "failed", seconds);
+    record::write_record(path, &head, &BTreeMap::new(), &[])?;
+    Ok(SlotOutcome::Failed { message })
+}
+
+pub(in crate::suite) fn close(
+    head: &mut RecordHead,
+    status: RunStatus,
+    outcome: &str,
+    seconds: f64,
+) {
+    let finished_at = now_text();
+    head.status = status;
+    head.seconds = Some(seconds);
+    head.finished_at = Some(finished_at.clone());
+    if let Some(attempt) = head.attempts.last_mut() {
+        attempt.seconds = Some(seconds);
+        outcome.clone_into(&mut attempt.outcome);
+        attempt.finished_at = Some(finished_at);
+    }
+}
+
+pub(in crate::suite) fn now_text() -> String {
+    humantime::format_rfc3339_micros(SystemTime::now()).to_string()
+}
+
+#[cfg(test)]
+mod tests;

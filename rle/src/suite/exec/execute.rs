@@ -1,0 +1,423 @@
+//! One slot from its lock to its final record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::console::{self, SlotLog, SuiteConsole, set_slot_log};
+use crate::fs::FileLock;
+use crate::metrics::RunOutcome;
+use crate::profile::{self, StageTotal};
+use crate::record::archive;
+use crate::record::decision::{Decision, SlotAction};
+use crate::record::{self, Accepted, Attempt, RecordHead, RecordState, RunStatus};
+use crate::run::checkpoint::{self, Checkpoint, Latest};
+use crate::run::context::{RunContext, RunParts};
+use crate::run::progress::Progress;
+use crate::run::result::{Episode, RunResult};
+use crate::run::stop::{Running, Stop};
+use crate::suite::config::OnBusy;
+use crate::suite::exec::attempt::{
+    Before, close, fail, first_head, interrupted_from_outside, now_text, segments_before,
+};
+use crate::suite::exec::isolate::{Failure, Isolation};
+use crate::suite::exec::logging::{RunLog, Sending};
+use crate::suite::exec::prepare::{PrepareEnv, Prepares};
+use crate::suite::exec::timing::Segment;
+use crate::suite::exec::{summary, timing, tracking};
+use crate::suite::plan::{Plan, PlannedSlot};
+use crate::suite::report::SlotOutcome;
+use crate::value::Value;
+
+/// How long a slot's lock is tried before the slot counts as busy: probes hold it for an instant.
+pub(crate) const SLOT_PATIENCE: Duration = Duration::from_millis(200);
+
+/// What all slots of a start share.
+pub(crate) struct Executor<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) isolation: &'a Isolation,
+    pub(crate) console: &'a SuiteConsole,
+    pub(crate) stop: &'a Stop,
+    pub(crate) sending: &'a Sending,
+    pub(crate) prepares: Prepares,
+}
+
+/// A finished trainer call, before it is a record.
+struct Finished {
+    result: Result<RunResult, Failure>,
+    seconds: f64,
+    stages: Vec<StageTotal>,
+    context: RunContext,
+    log: RunLog,
+}
+
+impl Executor<'_> {
+    /// Computes a slot unless another process holds it or its record answers the request.
+    pub(crate) fn run(&mut self, slot: &PlannedSlot) -> SlotOutcome {
+        let lock = match self.lock(slot) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return self.held_by_another(slot),
+            Err(error) => return SlotOutcome::Failed { message: error.to_string() },
+        };
+        let log = self.open_log(slot);
+        set_slot_log(Some(&log));
+        let mut outcome = self.run_locked(slot, &log);
+        for retry in 1..=self.plan.options.retries {
+            let SlotOutcome::Failed { message } = &outcome else { break };
+            if self.stop.is_requested() {
+                break;
+            }
+            log.line(format_args!("ERROR {} failed: {message}", slot.id));
+            tracing::warn!("{} failed, retry {retry}: {message}", slot.id);
+            self.prepares.forget_failures();
+            outcome = self.run_locked(slot, &log);
+        }
+        // Written by ourselves: a program of the user's may listen to no log line at all.
+        if let SlotOutcome::Failed { message } = &outcome {
+            log.line(format_args!("ERROR {} failed: {message}", slot.id));
+        }
+        self.console.slot_finished(&self.plan.label(slot), shown(&outcome));
+        set_slot_log(None);
+        if let SlotOutcome::Failed { message } = &outcome {
+            tracing::error!("{} failed: {message}", slot.id);
+        }
+        drop(lock);
+        outcome
+    }
+
+    fn lock(&self, slot: &PlannedSlot) -> Result<Option<FileLock>, Error> {
+        let path = record::lock_path(&self.plan.facts.export_dir, &slot.id);
+        let mut said = false;
+        loop {
+            let lock = FileLock::try_acquire(&path, SLOT_PATIENCE)?;
+            if lock.is_some() || self.plan.options.on_busy != OnBusy::Wait {
+                return Ok(lock);
+            }
+            if self.stop.is_requested() {
+                return Ok(None);
+            }
+            if !said {
+                let holder = FileLock::holder(&path).unwrap_or_default();
+                tracing::info!("{} is held by another process ({holder}): waiting", slot.id);
+                said = true;
+            }
+        }
+    }
+
+    /// Its holder may have completed it already and be on its way out.
+    fn held_by_another(&self, slot: &PlannedSlot) -> SlotOutcome {
+        match self.plan.inspect(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => SlotOutcome::Reused,
+            _ if self.plan.options.on_busy == OnBusy::Fail => SlotOutcome::Failed {
+                message: "another process holds this slot (--on-busy fail)".to_owned(),
+            },
+            _ => SlotOutcome::Busy,
+        }
+    }
+
+    fn open_log(&self, slot: &PlannedSlot) -> SlotLog {
+        let logs = self.plan.facts.export_dir.join("_logs");
+        SlotLog::open(logs.join(format!("{}.log", slot.id.file_stem())))
+    }
+
+    fn run_locked(&mut self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
+        // Before anything is moved aside for a run that would end before it began.
+        if self.stop.is_requested() {
+            return SlotOutcome::NotRun;
+        }
+        match self.clear_the_way(slot) {
+            Ok(None) => SlotOutcome::Reused,
+            Ok(Some(before)) => self
+                .compute(slot, before, log)
+                .unwrap_or_else(|error| SlotOutcome::Failed { message: error.to_string() }),
+            Err(error) => SlotOutcome::Failed { message: error.to_string() },
+        }
+    }
+
+    /// Under the lock: decides again, moves aside what must not be overwritten, and returns what
+    /// went before; none where the record is reused after all.
+    fn clear_the_way(&self, slot: &PlannedSlot) -> Result<Option<Before>, Error> {
+        let export_dir = &self.plan.facts.export_dir;
+        archive::recover_slug(export_dir, slot.id.slug())?;
+        let decision = self.plan.decide(slot)?;
+        if decision.action == SlotAction::Reuse {
+            if !decision.accepted.is_empty() {
+                self.record_acceptance(slot, &decision)?;
+            }
+            return Ok(None);
+        }
+        let attempts = self.earlier_attempts(slot)?;
+        let latest = match decision.action {
+            SlotAction::Resume => self.plan.latest_checkpoint(slot)?,
+            _ => None,
+        };
+        if latest.is_some() {
+            say_reasons(slot, &decision);
+            return Ok(Some(Before { attempts, latest }));
+        }
+        if (decision.set_aside || archive::has_outputs(export_dir, &slot.id))
+            && let Some(moved) = archive::set_aside(export_dir, &slot.id)?
+        {
+            say_moved(slot, &decision, &moved);
+        }
+        Ok(Some(Before { attempts, latest }))
+    }
+
+    /// Writes into a reused record across which differences it was reused.
+    fn record_acceptance(&self, slot: &PlannedSlot, decision: &Decision) -> Result<(), Error> {
+        let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
+        let mut whole = record::read_whole(&path)?;
+        let fields = decision.accepted.iter().filter_map(|reason| reason.path.clone());
+        whole.head.accepted.push(Accepted {
+            path: self.plan.options.accept.join(", "),
+            differences: fields.collect(),
+            request_hash: slot.identity.hash().to_owned(),
+            accepted_at: now_text(),
+        });
+        record::write_record(&path, &whole.head, &whole.metrics, &whole.episodes)?;
+        let texts: Vec<&str> =
+            decision.accepted.iter().map(|reason| reason.text.as_str()).collect();
+        tracing::warn!("{} is reused although {} (--accept)", slot.id, texts.join("; "));
+        Ok(())
+    }
+
+    fn earlier_attempts(&self, slot: &PlannedSlot) -> Result<Vec<Attempt>, Error> {
+        let state = record::read_state(&self.plan.facts.export_dir, &slot.id)?;
+        let RecordState::Head(head) = state else { return Ok(Vec::new()) };
+        if head.request.hash != slot.identity.hash() || head.status == RunStatus::Complete {
+            return Ok(Vec::new());
+        }
+        let mut attempts = head.attempts;
+        for attempt in &mut attempts {
+            if attempt.outcome == "running" {
+                "lost".clone_into(&mut attempt.outcome);
+            }
+        }
+        Ok(attempts)
+    }
+
+    fn compute(
+        &mut self,
+        slot: &PlannedSlot,
+        before: Before,
+        log: &SlotLog,
+    ) -> Result<SlotOutcome, Error> {
+        let segments = segments_before(&before);
+        let mut head = first_head(self.plan, slot, before.attempts, before.latest.as_ref());
+        let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
+        record::write_record(&path, &head, &BTreeMap::new(), &[])?;
+        timing::describe_hardware(&self.plan.facts.export_dir.join(slot.id.slug().as_str()));
+        self.stop.begin_run(
+            Running {
+                head: head.clone(),
+                path: path.clone(),
+                began: Instant::now(),
+                interrupt: interrupted_from_outside,
+            },
+            self.plan.options.timeout,
+        );
+        let env = PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
+        let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
+            Ok(prepared) => prepared,
+            Err(message) => {
+                self.stop.finish_run();
+                head.provenance = self.plan.provenance.whole();
+                return fail(head, &path, 0.0, message);
+            }
+        };
+        let attempt = head.attempts.len();
+        let seconds_before = segments.iter().map(|segment| segment.seconds).sum();
+        let finished = self.call(slot, prepared, attempt, before.latest, seconds_before);
+        head.provenance = self.plan.provenance.whole();
+        let out_of_time = self.stop.run_is_over();
+        self.stop.finish_run();
+        if let Err(Failure { detail: Some(detail), .. }) = &finished.result {
+            log.line(format_args!("backtrace:\n{detail}"));
+        }
+        self.conclude(slot, head, &path, finished, &segments, out_of_time)
+    }
+
+    /// Writes the final record of an attempt.
+    fn conclude(
+        &self,
+        slot: &PlannedSlot,
+        mut head: RecordHead,
+        path: &Path,
+        finished: Finished,
+        segments: &[Segment],
+        out_of_time: bool,
+    ) -> Result<SlotOutcome, Error> {
+        let Finished { result, seconds, stages, context, log } = finished;
+        let failed = |log: RunLog, mut head: RecordHead, message: String| {
+            log.end(RunOutcome::Failed(message.clone()), &mut head, self.sending);
+            fail(head, path, seconds, message)
+        };
+        let mut result = match result {
+            Ok(result) => result,
+            Err(failure) => return failed(log, head, failure.message),
+        };
+        if result.interrupted {
+            if let (true, Some(limit)) = (out_of_time, self.plan.options.timeout) {
+                let limit = humantime::format_duration(limit);
+                return failed(log, head, format!("did not end within --timeout {limit}"));
+            }
+            log.end(RunOutcome::Interrupted, &mut head, self.sending);
+            close(&mut head, RunStatus::Interrupted, "interrupted", seconds);
+            record::write_record(path, &head, &BTreeMap::new(), &[])?;
+            return Ok(SlotOutcome::Interrupted);
+        }
+        for (stage, seconds) in std::mem::take(&mut result.timings) {
+            if let Err(error) = context.record_timing(&stage, seconds, None) {
+                tracing::warn!("metric `time_profile/{stage}` left out: {error}");
+            }
+        }
+        result.add_logged(log.last_values());
+        let Body { metrics, episodes } = match self.complete(&mut head, slot, result, seconds) {
+            Ok(body) => body,
+            Err(message) => return failed(log, head, message),
+        };
+        log.end(RunOutcome::Complete, &mut head, self.sending);
+        let seconds_before: f64 = segments.iter().map(|segment| segment.seconds).sum();
+        head.seconds = Some(seconds_before + seconds);
+        timing::save_run(&timing::Run {
+            algorithm_dir: &context.algorithm_dir(),
+            slot: &slot.id,
+            seconds,
+            segments,
+            attempt: head.attempts.last().map_or(1, |attempt| attempt.number),
+            stages: &stages,
+            stages_before: &context.checkpoint().stages_before(),
+            recorded: &context.recorded_timings(),
+        });
+        record::write_record(path, &head, &metrics, &episodes)?;
+        Ok(SlotOutcome::Done { seconds: seconds_before + seconds })
+    }
+
+    fn call(
+        &self,
+        slot: &PlannedSlot,
+        prepared: Option<Value>,
+        attempt: usize,
+        latest: Option<Latest>,
+        seconds_before: f64,
+    ) -> Finished {
+        let algorithm = self.plan.algorithm(slot);
+        let progress = Progress::default();
+        let total = self.plan.facts.common_config.get("progress_total").and_then(Value::as_u64);
+        if let Some(total) = total {
+            progress.set_total(total);
+        }
+        let standing = latest.as_ref().and_then(Latest::logged);
+        let checkpoint = Checkpoint::new(checkpoint::Setup {
+            export_dir: self.plan.facts.export_dir.clone(),
+            slot: slot.id.clone(),
+            request_hash: slot.identity.hash().to_owned(),
+            enabled: self.plan.options.checkpoint_enabled,
+            attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
+            latest,
+            seconds_before,
+            stop_at_save: self.plan.options.stop_at_save.then(|| self.stop.clone()),
+        });
+        let log = self.plan.log.begin(self.plan, slot, standing);
+        checkpoint.log_with(log.sink());
+        let context = RunContext::from_parts(RunParts {
+            suite: Arc::clone(&self.plan.facts),
+            name: algorithm.spec.name.clone(),
+            slot: slot.id.clone(),
+            seeds: slot.seeds.clone(),
+            config: algorithm.config.clone(),
+            prepared,
+            required: algorithm.required_paths.clone(),
+            progress: progress.clone(),
+            checkpoint: checkpoint.clone(),
+            logger: log.sink(),
+            stop: self.stop.clone(),
+        });
+        self.console.slot_started(&self.plan.label(slot), progress);
+        let timer = Arc::new(profile::begin_run());
+        checkpoint.count_with(Arc::clone(&timer));
+        let current = log.make_current();
+        let clock = Instant::now();
+        let result = self.isolation.call(|| (algorithm.spec.run)(&context));
+        let seconds = clock.elapsed().as_secs_f64();
+        let stages = timer.totals();
+        timer.close();
+        drop(current);
+        Finished { result, seconds, stages, context, log }
+    }
+
+    /// Turns a result into the record's fields.
+    ///
+    /// # Errors
+    /// What makes the run a failed one: a value without a JSON form, a missing output.
+    fn complete(
+        &self,
+        head: &mut RecordHead,
+        slot: &PlannedSlot,
+        result: RunResult,
+        seconds: f64,
+    ) -> Result<Body, String> {
+        if !result.faults.is_empty() {
+            return Err(result.faults.join("; "));
+        }
+        let episodes = episode_rows(&result.episodes)?;
+        head.artifact_paths =
+            tracking::track(&self.plan.facts.export_dir, &slot.id, &result.artifact_paths)?;
+        head.summary = summary::derive(&result.metrics, &result.episodes, result.summary);
+        head.artifacts = result.artifacts;
+        head.checkpoint = result.checkpoint;
+        close(head, RunStatus::Complete, "complete", seconds);
+        Ok(Body { metrics: result.metrics, episodes })
+    }
+}
+
+/// The parts of a complete record that follow its head.
+struct Body {
+    metrics: BTreeMap<String, Value>,
+    episodes: Vec<Value>,
+}
+
+fn episode_rows(episodes: &[Episode]) -> Result<Vec<Value>, String> {
+    episodes
+        .iter()
+        .enumerate()
+        .map(|(row, episode)| {
+            Value::from_serialize_lossless(episode)
+                .map_err(|error| format!("episode_history[{row}] cannot be stored: {error}"))
+        })
+        .collect()
+}
+
+fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
+    let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    let fields: Vec<&str> =
+        decision.reasons.iter().filter_map(|reason| reason.path.as_deref()).collect();
+    let accept = match fields.as_slice() {
+        [] => String::new(),
+        fields if fields.iter().any(|field| field.starts_with("artifact_paths.")) => String::new(),
+        fields => format!("; --accept {} would have kept it in use", fields.join(" --accept ")),
+    };
+    tracing::warn!(
+        "{} runs again ({}); what it had is kept in {}{accept}",
+        slot.id,
+        reasons.join("; "),
+        moved.display()
+    );
+}
+
+fn say_reasons(slot: &PlannedSlot, decision: &Decision) {
+    let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    tracing::info!("{}: {}", slot.id, reasons.join("; "));
+}
+
+fn shown(outcome: &SlotOutcome) -> console::SlotOutcome {
+    match outcome {
+        SlotOutcome::Reused => console::SlotOutcome::Reused,
+        SlotOutcome::Done { .. } => console::SlotOutcome::Complete,
+        SlotOutcome::Failed { .. } => console::SlotOutcome::Failed,
+        SlotOutcome::Interrupted | SlotOutcome::NotRun => console::SlotOutcome::Interrupted,
+        SlotOutcome::Busy => console::SlotOutcome::Busy,
+    }
+}

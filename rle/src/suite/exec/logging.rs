@@ -1,0 +1,380 @@
+//! What a start logs, and where: resolved with its plan, and one logger for each run.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::metrics::{
+    Backend, Current, HandOver, HandedOver, LogMode, LogOptions, LogReport, LoggedRun, MetricSink,
+    RunLogger, RunOutcome, Standing,
+};
+use crate::names::SlotId;
+use crate::near_match;
+use crate::record::identity::object;
+use crate::record::{LogLoss, RecordHead};
+use crate::run::context::SuiteFacts;
+use crate::run::result::DURATIONS;
+use crate::suite::config::SuiteConfig;
+use crate::suite::plan::{Plan, PlannedSlot};
+use crate::value::Value;
+
+/// The levels of the console.
+pub(crate) const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// How long the vendor's tool is waited for at the end; after that it goes on by itself.
+const SENDING_PATIENCE: Duration = Duration::from_mins(1);
+
+/// The `[log]` section: no part of any request's identity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LogSettings {
+    pub(crate) level: Option<String>,
+    /// Their names; none at all is TensorBoard, where this program has it.
+    pub(crate) backends: Option<Vec<String>>,
+    pub(crate) project: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) dir: Option<PathBuf>,
+    pub(crate) mode: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) flush_interval: Option<Duration>,
+}
+
+impl SuiteConfig {
+    /// For which programs metrics are logged: `tensorboard` (which is the default), `wandb`,
+    /// `swanlab`, or `none`. None of what is set about logging is part of a run's identity.
+    ///
+    /// ```
+    /// let suite = rle::SuiteConfig::new("pursuit")
+    ///     .log_backends(["tensorboard", "wandb"])
+    ///     .log_project("shields");
+    /// # let _ = suite;
+    /// ```
+    pub fn log_backends<I, S>(mut self, backends: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.log.backends = Some(backends.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The project that runs belong to (the environment's name).
+    pub fn log_project(mut self, project: impl Into<String>) -> Self {
+        self.log.project = Some(project.into());
+        self
+    }
+
+    /// The experiment within the project (the export directory's last component).
+    pub fn log_name(mut self, name: impl Into<String>) -> Self {
+        self.log.name = Some(name.into());
+        self
+    }
+
+    /// Where metrics are logged (`_logs` in the export directory); a relative path counts from the
+    /// current directory.
+    pub fn log_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.log.dir = Some(path.into());
+        self
+    }
+
+    /// What W&B and SwanLab do beyond files: `offline` (nothing, the default), `online` or `cloud`
+    /// (their own tools send each run when it ends), `disabled` (no files either).
+    pub fn log_mode(mut self, mode: impl Into<String>) -> Self {
+        self.log.mode = Some(mode.into());
+        self
+    }
+
+    /// Tags of every run, where the backend has them.
+    pub fn log_tags<I, S>(mut self, tags: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.log.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How much of the metrics a killed process may lose (2 s).
+    pub fn log_flush_interval(mut self, interval: Duration) -> Self {
+        self.log.flush_interval = Some(interval);
+        self
+    }
+
+    /// What the generated program's console shows: `error`, `warn`, `info` (the default), `debug`,
+    /// `trace` or `off`, unless `RLE_LOG` or `RUST_LOG` say more.
+    pub fn log_level(mut self, level: impl Into<String>) -> Self {
+        self.log.level = Some(level.into());
+        self
+    }
+}
+
+/// The level that a word means.
+///
+/// # Errors
+/// Names the accepted words and the near match.
+pub(crate) fn level(word: &str) -> Result<&'static str, Error> {
+    let lower = word.trim().to_lowercase();
+    LEVELS.into_iter().find(|level| *level == lower).ok_or_else(|| {
+        Error::usage(format!(
+            "`{word}` is no log level, accepted: {}{}",
+            LEVELS.join(", "),
+            near_match::hint(word, LEVELS)
+        ))
+    })
+}
+
+/// The backends that the words mean.
+///
+/// # Errors
+/// When one is none, or this program is built without any.
+pub(crate) fn backends(words: &[String]) -> Result<Vec<Backend>, Error> {
+    let backends = Backend::parse_list(&words.join(","))?;
+    match backends.first() {
+        Some(first) if !cfg!(feature = "loggers") => Err(Error::usage(format!(
+            "log backend `{first}`: this program is built without the feature `loggers` of the \
+             crate `rle`; turn it on, or use none"
+        ))),
+        _ => Ok(backends),
+    }
+}
+
+/// What a start logs, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct LogPlan {
+    options: LogOptions,
+    project: String,
+    name: String,
+    tags: Vec<String>,
+}
+
+impl LogPlan {
+    /// Resolves and checks what is set.
+    pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
+        let log = &config.log;
+        log.level.as_deref().map(level).transpose()?;
+        let mut options = LogOptions::new(match &log.dir {
+            None => facts.export_dir.join("_logs"),
+            Some(dir) => std::path::absolute(dir)
+                .map_err(|error| Error::io("resolve the log directory", dir, error))?,
+        });
+        options.backends = match &log.backends {
+            Some(words) => backends(words)?,
+            None if cfg!(feature = "loggers") => options.backends,
+            None => Vec::new(),
+        };
+        if let Some(mode) = &log.mode {
+            options.mode = LogMode::parse(mode, &options.backends)?;
+        }
+        options.flush_interval = log.flush_interval.unwrap_or(options.flush_interval);
+        let last = facts.export_dir.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            options,
+            project: log.project.clone().unwrap_or_else(|| facts.env_name.clone()),
+            name: log.name.clone().unwrap_or_else(|| last.into_owned()),
+            tags: log.tags.clone(),
+        })
+    }
+
+    /// The directory of this start's metrics as records name it, where there are any.
+    pub(in crate::suite) fn recorded_dir(&self, facts: &SuiteFacts) -> Option<String> {
+        let directory = self.options.experiment_dir(&self.project, &self.name)?;
+        let stored = directory.strip_prefix(&facts.export_dir).unwrap_or(&directory);
+        Some(stored.to_string_lossy().into_owned())
+    }
+
+    /// Begins to log a run; `standing` is where the checkpoint stands that it goes on from.
+    pub(in crate::suite) fn begin(
+        &self,
+        plan: &Plan,
+        slot: &PlannedSlot,
+        standing: Option<Standing>,
+    ) -> RunLog {
+        let run = LoggedRun {
+            project: self.project.clone(),
+            name: self.name.clone(),
+            group: plan.algorithm(slot).spec.name.clone(),
+            slug: slot.id.slug().clone(),
+            run_idx: slot.id.run_idx(),
+            config: shown_config(plan, slot),
+            tags: self.tags.clone(),
+            request: slot.identity.hash().to_owned(),
+            resume_step: standing.as_ref().and_then(|standing| standing.highest_step),
+        };
+        let logger = RunLogger::start_when_logging(&self.options, &run);
+        let sink = logger.sink();
+        if let Some(standing) = standing {
+            sink.go_on_from(standing);
+        }
+        RunLog { logger, sink, slot: slot.id.clone() }
+    }
+}
+
+/// What runs can be told apart by, under the names that configuration files have.
+fn shown_config(plan: &Plan, slot: &PlannedSlot) -> Value {
+    let algorithm = plan.algorithm(slot);
+    let facts = &plan.facts;
+    let seeds = slot.seeds.by_domain().iter();
+    object([
+        ("algorithm", Value::from(algorithm.spec.name.clone())),
+        ("slug", Value::from(slot.id.slug().to_string())),
+        ("run_idx", Value::from(slot.id.run_idx())),
+        ("seed", Value::from(slot.seeds.learner())),
+        ("seeds", seeds.map(|(domain, seed)| (domain.clone(), Value::from(*seed))).collect()),
+        ("config", algorithm.config.clone()),
+        ("env_name", Value::from(facts.env_name.clone())),
+        ("env_config", facts.env_config.clone()),
+        ("common_config", facts.common_config.clone()),
+    ])
+}
+
+/// The metrics of one run.
+pub(in crate::suite) struct RunLog {
+    logger: RunLogger,
+    sink: MetricSink,
+    slot: SlotId,
+}
+
+impl RunLog {
+    pub(in crate::suite) fn sink(&self) -> MetricSink {
+        self.sink.clone()
+    }
+
+    /// From anywhere in the process metrics go to this run.
+    pub(in crate::suite) fn make_current(&self) -> Current {
+        Current::begin(self.sink())
+    }
+
+    /// The last values, for the record.
+    pub(in crate::suite) fn last_values(&self) -> impl Iterator<Item = (String, f64)> + use<> {
+        let values = self.sink.last_values().into_iter();
+        values.filter(|(name, _)| !name.starts_with(DURATIONS))
+    }
+
+    /// Ends the files as the run ended, and notes in its record what they miss.
+    pub(in crate::suite) fn end(
+        self,
+        outcome: RunOutcome,
+        head: &mut RecordHead,
+        sending: &Sending,
+    ) {
+        let goes_on = outcome == RunOutcome::Interrupted;
+        if self.sink.standing().highest_step.is_none() {
+            head.log_dir = None;
+        }
+        let report = self.logger.finish(outcome);
+        if let Some(attempt) = head.attempts.last_mut() {
+            attempt.log_loss = loss(&report);
+        }
+        for backend in report.backends {
+            match backend.hand_over {
+                // A run that goes on is sent when it is whole.
+                Some(hand_over) if hand_over.is_wanted() && !goes_on => {
+                    sending.begin(&self.slot, hand_over);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn loss(report: &LogReport) -> Option<LogLoss> {
+    let problems = report
+        .backends
+        .iter()
+        .filter_map(|backend| Some((backend.name.to_owned(), backend.problem.clone()?)));
+    let loss = LogLoss { points: report.lost(), problems: problems.collect() };
+    (loss != LogLoss::default()).then_some(loss)
+}
+
+/// A run that the vendor's tool has not sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Unsent {
+    slot: String,
+    why: String,
+    command: String,
+}
+
+impl Unsent {
+    pub(crate) fn say(&self) {
+        let Self { slot, why, command } = self;
+        tracing::warn!("metrics of {slot} are not sent: {why}; send them with: {command}");
+    }
+}
+
+/// The vendors' tools at work, each beside the runs that follow.
+#[derive(Default)]
+pub(crate) struct Sending(Mutex<Vec<JoinHandle<Option<Unsent>>>>);
+
+impl Sending {
+    fn begin(&self, slot: &SlotId, hand_over: HandOver) {
+        let slot = slot.to_string();
+        let unsent = Unsent {
+            slot: slot.clone(),
+            why: "no thread could be started for it".to_owned(),
+            command: hand_over.command_line(),
+        };
+        let work = move || send(&slot, &hand_over);
+        match thread::Builder::new().name("rle-send".to_owned()).spawn(work) {
+            Ok(thread) => self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
+            Err(_) => unsent.say(),
+        }
+    }
+
+    /// Waits for all; those that were not sent.
+    pub(crate) fn end(self) -> Vec<Unsent> {
+        let threads = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+    }
+}
+
+fn send(slot: &str, hand_over: &HandOver) -> Option<Unsent> {
+    let command = hand_over.command_line();
+    let why = match hand_over.start(SENDING_PATIENCE) {
+        HandedOver::Sent => {
+            tracing::info!("metrics of {slot} are sent ({command})");
+            return None;
+        }
+        HandedOver::StillSending { log } => {
+            tracing::info!("metrics of {slot} are still being sent; see {}", log.display());
+            return None;
+        }
+        HandedOver::Failed { status, log } => format!("{status}, see {}", log.display()),
+        HandedOver::NotStarted { reason } => reason,
+    };
+    Some(Unsent { slot: slot.to_owned(), why, command })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_in_any_case_and_others_find_their_neighbour() {
+        assert_eq!(level(" Warn ").unwrap(), "warn");
+        let refused = level("wran").unwrap_err().to_string();
+        assert!(refused.ends_with("did you mean `warn`?"), "{refused}");
+    }
+
+    #[test]
+    fn backends_need_their_feature_and_none_needs_nothing() {
+        let words = |words: &[&str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).collect()
+        };
+        assert_eq!(backends(&words(&["none"])).unwrap(), []);
+        let asked = backends(&words(&["wandb", "tensorboard"]));
+        if cfg!(feature = "loggers") {
+            assert_eq!(asked.unwrap(), [Backend::Wandb, Backend::TensorBoard]);
+        } else {
+            let refused = asked.unwrap_err().to_string();
+            assert!(refused.contains("without the feature `loggers`"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn nothing_lost_is_nothing_said() {
+        assert_eq!(loss(&LogReport::default()), None);
+    }
+}

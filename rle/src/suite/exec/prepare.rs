@@ -1,0 +1,318 @@
+//! Prepare steps: run once for all slots that need them, verified before they are reused.
+//!
+//! `_prepared/<function>/<first 16 of the hash>/` is valid when it holds `prepared.json`, which
+//! is written last and names the checksum of everything else in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::algorithm::spec::Prepare;
+use crate::console::SuiteConsole;
+use crate::fs::{FileLock, write_json_atomically};
+use crate::profile;
+use crate::record::RecordedRequirement;
+use crate::record::archive::timestamp;
+use crate::record::identity::object;
+use crate::run::artifacts::{self, PathIdentity};
+use crate::run::context::{PrepareContext, PrepareParts};
+use crate::run::progress::Progress;
+use crate::suite::exec::isolate::Isolation;
+use crate::suite::exec::timing;
+use crate::suite::plan::{Plan, PlannedAlgorithm};
+use crate::value::Value;
+
+const SCHEMA_VERSION: u32 = 1;
+const VALUE_FILE: &str = "prepared.json";
+
+/// How long one look at a busy prepare lasts before the wait is said.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Serialize, Deserialize)]
+struct Prepared {
+    schema_version: u32,
+    function: String,
+    request_hash: String,
+    started_at: String,
+    finished_at: String,
+    seconds: f64,
+    /// Checksums of the directory's entries by name.
+    files: BTreeMap<String, PathIdentity>,
+    value: Value,
+}
+
+/// The prepares of one start: each runs at most once in it.
+#[derive(Default)]
+pub(crate) struct Prepares {
+    done: BTreeMap<(String, String), Result<Value, String>>,
+}
+
+/// What a prepare needs of the start.
+pub(crate) struct PrepareEnv<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) isolation: &'a Isolation,
+    pub(crate) console: &'a SuiteConsole,
+}
+
+impl Prepares {
+    /// Lets a retry run a failed prepare again.
+    pub(crate) fn forget_failures(&mut self) {
+        self.done.retain(|_, outcome| outcome.is_ok());
+    }
+
+    /// The value for an algorithm's slots; none where it has no prepare.
+    ///
+    /// # Errors
+    /// The message of the failure, the same for every slot that needs it.
+    pub(crate) fn value_for(
+        &mut self,
+        env: &PrepareEnv<'_>,
+        algorithm: &PlannedAlgorithm,
+    ) -> Result<Option<Value>, String> {
+        let Some(prepare) = &algorithm.spec.prepare else { return Ok(None) };
+        let work = Work::new(env, prepare, algorithm)
+            .map_err(|error| format!("prepare `{}`: {error}", prepare.name))?;
+        let key = (prepare.name.clone(), work.hash.clone());
+        if let Some(done) = self.done.get(&key) {
+            return done.clone().map(Some);
+        }
+        let result = work.value().map_err(|error| format!("prepare `{}` {error}", prepare.name));
+        self.done.insert(key, result.clone());
+        result.map(Some)
+    }
+}
+
+/// One prepare for one request.
+struct Work<'a> {
+    env: &'a PrepareEnv<'a>,
+    prepare: &'a Prepare,
+    hash: String,
+    config: Option<Value>,
+    required: BTreeMap<String, PathBuf>,
+    /// `_prepared/<function>`.
+    home: PathBuf,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        env: &'a PrepareEnv<'a>,
+        prepare: &'a Prepare,
+        algorithm: &PlannedAlgorithm,
+    ) -> Result<Self, Error> {
+        let config = (!prepare.shared).then(|| algorithm.config.clone());
+        let mut requirements: BTreeMap<String, RecordedRequirement> = BTreeMap::new();
+        let mut required = BTreeMap::new();
+        let served = env.plan.algorithms.iter().filter(|other| {
+            other.slug == algorithm.slug
+                || prepare.shared
+                    && other.spec.prepare.as_ref().is_some_and(|theirs| theirs.name == prepare.name)
+        });
+        for other in served {
+            requirements.extend(other.requirements.clone());
+            required.extend(other.required_paths.clone());
+        }
+        let identity = object([
+            ("schema", Value::from(SCHEMA_VERSION)),
+            ("function", Value::from(prepare.name.as_str())),
+            (
+                "environment",
+                object([
+                    ("name", Value::from(env.plan.facts.env_name.as_str())),
+                    ("config", env.plan.facts.env_config.clone()),
+                ]),
+            ),
+            ("common_config", env.plan.facts.common_config.clone()),
+            ("config", config.clone().unwrap_or(Value::Null)),
+            ("required_artifacts", Value::from_serialize(&requirements)?),
+            ("provenance", Value::from_serialize(&env.plan.provenance.identity())?),
+        ]);
+        let hash = identity.canonical_sha256()?;
+        let home = env.plan.facts.export_dir.join("_prepared").join(&prepare.name);
+        Ok(Self { env, prepare, hash, config, required, home })
+    }
+
+    fn stem(&self) -> &str {
+        &self.hash[..16]
+    }
+
+    fn value(&self) -> Result<Value, String> {
+        make_dir(&self.home).map_err(|error| could_not(&error))?;
+        let _lock = self.lock().map_err(|error| could_not(&error))?;
+        let name = if self.prepare.always {
+            // Fresh for each start, and one for all workers of a start.
+            format!("{}_run_{}", self.stem(), self.env.plan.start_id)
+        } else {
+            self.stem().to_owned()
+        };
+        let directory = self.home.join(name);
+        if let Some(value) = self.reusable(&directory).map_err(|error| could_not(&error))? {
+            tracing::info!("prepare `{}`: reused {}", self.prepare.name, directory.display());
+            return Ok(value);
+        }
+        make_dir(&directory).map_err(|error| could_not(&error))?;
+        self.run_in(&directory)
+    }
+
+    /// Waits for another process that prepares the same: its result is ours.
+    fn lock(&self) -> Result<FileLock, Error> {
+        let path = self.home.join(format!("{}.lock", self.stem()));
+        let mut said = false;
+        loop {
+            if let Some(lock) = FileLock::try_acquire(&path, PATIENCE)? {
+                return Ok(lock);
+            }
+            if !said {
+                let holder = FileLock::holder(&path).unwrap_or_default();
+                tracing::info!(
+                    "prepare `{}`: waiting for another process ({holder}) that prepares the same",
+                    self.prepare.name
+                );
+                said = true;
+            }
+        }
+    }
+
+    /// The value of a valid directory; an invalid one is cleared or moved aside.
+    fn reusable(&self, directory: &Path) -> Result<Option<Value>, Error> {
+        if directory.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let file = directory.join(VALUE_FILE);
+        if file.symlink_metadata().is_err() {
+            fs::remove_dir_all(directory)
+                .map_err(|error| Error::io("clear the unfinished directory", directory, error))?;
+            return Ok(None);
+        }
+        match self.verified(directory, &file) {
+            Ok(prepared) => Ok(Some(prepared.value)),
+            Err(problem) => {
+                let aside = self.fresh_sibling("damaged")?;
+                let aside = aside.join(self.stem());
+                fs::rename(directory, &aside)
+                    .map_err(|error| Error::io("move aside", directory, error))?;
+                tracing::warn!(
+                    "prepare `{}` runs again: {problem}; what stood there is in {}",
+                    self.prepare.name,
+                    aside.display()
+                );
+                Ok(None)
+            }
+        }
+    }
+
+    fn verified(&self, directory: &Path, file: &Path) -> Result<Prepared, String> {
+        let bytes =
+            fs::read(file).map_err(|error| format!("{VALUE_FILE} is unreadable: {error}"))?;
+        let prepared: Prepared = Value::parse_json(&bytes)
+            .and_then(|value| value.to())
+            .map_err(|error| format!("{VALUE_FILE} is damaged: {error}"))?;
+        if prepared.schema_version != SCHEMA_VERSION || prepared.request_hash != self.hash {
+            return Err(format!("{VALUE_FILE} belongs to another request"));
+        }
+        for (name, identity) in &prepared.files {
+            match artifacts::hash_path(&directory.join(name)) {
+                Ok(found) if found == *identity => {}
+                Ok(_) => return Err(format!("`{name}` changed")),
+                Err(error) => return Err(format!("`{name}`: {error}")),
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// A new directory `<stem>_<kind>_<timestamp>[_n]`.
+    fn fresh_sibling(&self, kind: &str) -> Result<PathBuf, Error> {
+        let stem = format!("{}_{kind}_{}", self.stem(), timestamp(SystemTime::now()));
+        let mut suffix = 0_u32;
+        loop {
+            let name = if suffix == 0 { stem.clone() } else { format!("{stem}_{suffix}") };
+            let path = self.home.join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => suffix += 1,
+                Err(error) => return Err(Error::io("create the directory", &path, error)),
+            }
+        }
+    }
+
+    fn run_in(&self, directory: &Path) -> Result<Value, String> {
+        let label = format!("prepare {}", self.prepare.name);
+        let progress = Progress::default();
+        let context = PrepareContext::from_parts(PrepareParts {
+            suite: Arc::clone(&self.env.plan.facts),
+            name: self.prepare.name.clone(),
+            directory: directory.to_owned(),
+            config: self.config.clone(),
+            required: self.required.clone(),
+            progress: progress.clone(),
+        });
+        self.env.console.slot_started(&label, progress);
+        let started_at = SystemTime::now();
+        let clock = Instant::now();
+        let timer = profile::begin_run();
+        let outcome = self.env.isolation.call(|| (self.prepare.run)(&context));
+        let stages = timer.finish();
+        let seconds = clock.elapsed().as_secs_f64();
+        self.env.console.prepare_finished(&label);
+        let value = outcome.map_err(|failure| {
+            if let Some(detail) = &failure.detail {
+                tracing::debug!("backtrace of prepare `{}`:\n{detail}", self.prepare.name);
+            }
+            format!("failed: {}", failure.message)
+        })?;
+        if directory.join(VALUE_FILE).symlink_metadata().is_ok() {
+            return Err(format!(
+                "failed: it wrote a file {VALUE_FILE}, which is the framework's own; give it \
+                 another name"
+            ));
+        }
+        let prepared = Prepared {
+            schema_version: SCHEMA_VERSION,
+            function: self.prepare.name.clone(),
+            request_hash: self.hash.clone(),
+            started_at: humantime::format_rfc3339_micros(started_at).to_string(),
+            finished_at: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
+            seconds,
+            files: identities(directory).map_err(|error| could_not(&error))?,
+            value: value.clone(),
+        };
+        // Before the directory is valid: the next start makes good a kill between the two.
+        timing::save_prepare(
+            &self.home,
+            &self.prepare.name,
+            self.stem(),
+            seconds,
+            &stages,
+            &context.recorded_timings(),
+        );
+        write_json_atomically(&directory.join(VALUE_FILE), &prepared)
+            .map_err(|error| could_not(&error))?;
+        Ok(value)
+    }
+}
+
+fn could_not(error: &Error) -> String {
+    format!("could not run: {error}")
+}
+
+fn make_dir(path: &Path) -> Result<(), Error> {
+    fs::create_dir_all(path).map_err(|error| Error::io("create the directory", path, error))
+}
+
+fn identities(directory: &Path) -> Result<BTreeMap<String, PathIdentity>, Error> {
+    let list = |error| Error::io("list", directory, error);
+    let mut identities = BTreeMap::new();
+    for entry in fs::read_dir(directory).map_err(list)? {
+        let entry = entry.map_err(list)?;
+        let name = entry.file_name().into_string().map_err(|name| {
+            Error::file(directory.join(name), "the name of a prepared file is not valid UTF-8")
+        })?;
+        identities.insert(name, artifacts::hash_path(&entry.path())?);
+    }
+    Ok(identities)
+}

@@ -1,0 +1,88 @@
+//! One suite at a time in a process: signals, panics and stage times are the process's own.
+
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::Error;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The right to run a suite, until it is dropped.
+#[derive(Debug)]
+pub(in crate::suite) struct Turn {
+    _guard: MutexGuard<'static, ()>,
+}
+
+impl Turn {
+    /// Waits for the suite that another thread runs.
+    ///
+    /// # Errors
+    /// When this thread is running one itself: it would wait for ever.
+    pub(in crate::suite) fn take() -> Result<Self, Error> {
+        if INSIDE.get() {
+            return Err(Error::usage(
+                "a suite cannot be run from inside an algorithm or prepare of another suite; run \
+                 it before or after, or in a process of its own",
+            ));
+        }
+        let guard = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        INSIDE.set(true);
+        Ok(Self { _guard: guard })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{TryLockError, mpsc};
+    use std::thread;
+
+    use super::*;
+    use crate::suite::{SlotOutcome, Suite, SuiteConfig};
+    use crate::{AlgorithmSpec, RunContext, RunResult};
+
+    #[test]
+    fn a_second_suite_has_to_wait_and_then_has_its_turn() {
+        let first = Turn::take().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let second = thread::spawn(move || {
+            sender.send(matches!(TURN.try_lock(), Err(TryLockError::WouldBlock))).unwrap();
+            drop(Turn::take().unwrap());
+        });
+        assert!(receiver.recv().unwrap(), "it need not wait");
+        drop(first);
+        second.join().unwrap();
+        drop(Turn::take().unwrap());
+    }
+
+    #[test]
+    fn a_suite_inside_an_algorithm_is_an_error_of_that_slot() {
+        let dir = tempfile::tempdir().unwrap();
+        let export_dir = dir.path().to_owned();
+        let inner = move |_: &RunContext| -> crate::Result<RunResult> {
+            let config = SuiteConfig::new("inner").export_dir(export_dir.join("inner"));
+            let spec = AlgorithmSpec::new("Inner", |_: &RunContext| -> crate::Result<RunResult> {
+                Ok(RunResult::new())
+            });
+            Suite::new(config).algorithm(spec).run()?;
+            Ok(RunResult::new())
+        };
+        let config = SuiteConfig::new("outer").export_dir(dir.path().join("outer"));
+        let report =
+            Suite::new(config).algorithm(AlgorithmSpec::new("Outer", inner)).run().unwrap();
+        let SlotOutcome::Failed { message } = &report.slots[0].outcome else {
+            panic!("{report:?}")
+        };
+        assert!(message.contains("from inside an algorithm"), "{message}");
+        assert!(!dir.path().join("inner").exists());
+    }
+}
