@@ -12,6 +12,7 @@ mod fs;
 mod machine;
 mod names;
 mod near_match;
+mod sync;
 pub mod timings;
 pub mod value;
 

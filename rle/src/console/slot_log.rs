@@ -4,8 +4,10 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use crate::sync::{Mutex, RwLock};
 
 /// What is logged now goes here too.
 static CURRENT: RwLock<Option<SlotLog>> = RwLock::new(None);
@@ -41,7 +43,7 @@ impl SlotLog {
 
     /// Adds bytes that are whole lines. After an error, which is returned once, this does nothing.
     pub(super) fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         let Some(open) = file.as_mut() else { return Ok(()) };
         let written = open.write_all(bytes);
         if written.is_err() {
@@ -56,7 +58,7 @@ impl SlotLog {
     }
 
     fn set_file(&self, file: Box<dyn Write + Send>) {
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        *self.file.lock() = Some(file);
     }
 
     fn warn(&self, error: &io::Error) {
@@ -73,17 +75,14 @@ impl fmt::Debug for SlotLog {
 /// From now on everything that the program logs, on any thread, goes to this file too; `None` ends
 /// it. Without [`init_logging`](super::init_logging) it has no effect.
 pub(crate) fn set_slot_log(log: Option<&SlotLog>) {
-    let replaced = std::mem::replace(
-        &mut *CURRENT.write().unwrap_or_else(PoisonError::into_inner),
-        log.cloned(),
-    );
+    let replaced = std::mem::replace(&mut *CURRENT.write(), log.cloned());
     // The file is closed after the lock.
     drop(replaced);
 }
 
 #[cfg(feature = "cli")]
 pub(super) fn current() -> Option<SlotLog> {
-    CURRENT.read().unwrap_or_else(PoisonError::into_inner).clone()
+    CURRENT.read().clone()
 }
 
 pub(super) fn failure_text(path: &Path, error: &io::Error) -> String {

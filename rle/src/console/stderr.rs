@@ -2,13 +2,14 @@
 //! A stderr that is closed or full is never an error, and each change is one write.
 
 use std::io::{self, Write};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use terminal_size::{Height, Width};
 
 use super::bars::Bar;
 use super::environment::{reflows, variable};
 use super::foot::Foot;
+use crate::sync::Mutex;
 
 static FOOT: LazyLock<Mutex<Foot>> = LazyLock::new(|| Mutex::new(Foot::new(reflows(variable))));
 
@@ -34,7 +35,7 @@ pub(crate) fn stdout_width() -> Option<usize> {
 }
 
 fn change(change: impl FnOnce(&mut Foot, usize, &mut Vec<u8>)) {
-    let mut foot = FOOT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut foot = FOOT.lock();
     let mut bytes = Vec::new();
     change(&mut foot, usize::from(size().0), &mut bytes);
     // The lock is held while writing, for the order on the terminal is the order of the changes.

@@ -4,13 +4,14 @@
 //! that it cannot show fails a run. Plain lines are `tracing` events: where nobody listens, nothing is said.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::running::RunningSlot;
 use super::tally::{SlotOutcome, Tally};
 use crate::run::progress::Progress;
+use crate::sync::{Condvar, Mutex};
 
 /// Bars are drawn this often.
 #[cfg(feature = "cli")]
@@ -187,7 +188,7 @@ impl Drop for SuiteConsole {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The refresher's life: look, show, wait for the next look or for a change.
@@ -225,10 +226,10 @@ impl Shared {
         next: Option<Instant>,
     ) -> MutexGuard<'a, State> {
         match next {
-            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            None => self.changed.wait(state),
             Some(next) => {
                 let wait = next.saturating_duration_since(Instant::now());
-                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+                self.changed.wait_timeout(state, wait)
             }
         }
     }

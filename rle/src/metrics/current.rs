@@ -1,11 +1,11 @@
 //! The run that is under way in this process, for code that has no context at hand.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
 
 use super::number::{LogStep, LogValue};
 use super::sink::MetricSink;
 use crate::profile;
+use crate::sync::RwLock;
 
 static CURRENT: RwLock<Option<MetricSink>> = RwLock::new(None);
 
@@ -29,11 +29,11 @@ impl Drop for Current {
 }
 
 fn set(sink: Option<MetricSink>) {
-    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = sink;
+    *CURRENT.write() = sink;
 }
 
 fn with_current<T>(use_it: impl FnOnce(&MetricSink) -> T) -> Option<T> {
-    CURRENT.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(use_it)
+    CURRENT.read().as_ref().map(use_it)
 }
 
 /// Logs a value of the run that is under way, on whatever thread, as

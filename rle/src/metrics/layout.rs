@@ -1,14 +1,14 @@
 //! Where the files of a run lie: `<log_dir>/<project>/<name>/<backend>`.
 
 #[cfg(feature = "loggers")]
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-#[cfg(feature = "loggers")]
-use std::sync::{Mutex, PoisonError};
-
 #[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
+#[cfg(feature = "loggers")]
+use crate::sync::Mutex;
 use crate::value::digest::{self, FieldHasher};
+#[cfg(feature = "loggers")]
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Longer directory names are cut, in bytes; every file system takes 255.
 const DIRECTORY_BYTES: usize = 120;
@@ -37,7 +37,7 @@ pub(super) fn accepted_project(backend: &str, project: &str, accepted: String) -
     static SAID: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     if accepted != project {
         let key = (backend.to_owned(), project.to_owned());
-        if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+        if SAID.lock().insert(key) {
             tracing::warn!(
                 "{backend} takes no project called `{project}`; it is `{accepted}` there"
             );

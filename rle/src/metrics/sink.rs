@@ -4,8 +4,10 @@ mod standing;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::sync::{Condvar, Mutex};
 
 pub(crate) use standing::Standing;
 
@@ -230,8 +232,7 @@ impl Queue {
             if left.is_zero() {
                 state.behind = true;
             } else {
-                let waited = self.taken.wait_timeout(state, left);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state = self.taken.wait_timeout(state, left);
             }
         }
         state
@@ -248,8 +249,7 @@ impl Queue {
             if left.is_zero() {
                 break;
             }
-            let waited = self.filled.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.filled.wait_timeout(state, left);
         }
         mem::swap(&mut state.points, &mut taken.points);
         let known = taken.names.len();
@@ -287,7 +287,7 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here runs foreign code: the state is whole whatever panicked.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -7,10 +7,11 @@
 mod rate;
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rate::{Pair, Rate};
+
+use crate::sync::Mutex;
 
 const UNKNOWN: u8 = 0;
 const COUNTER: u8 = 1;
@@ -68,7 +69,7 @@ pub(super) fn seconds_per_tick() -> f64 {
         RECENT.store(1e-9_f64.to_bits(), Ordering::Relaxed);
         return 1e-9;
     }
-    let mut rate = RATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rate = RATE.lock();
     let per_tick = measured(&mut rate);
     RECENT.store(per_tick.to_bits(), Ordering::Relaxed);
     per_tick
@@ -111,7 +112,7 @@ fn take_pair() -> Pair {
 fn first_use() -> Start {
     let source = if wants_counter() && counter::is_usable() { COUNTER } else { SYSTEM };
     if source == COUNTER {
-        RATE.lock().unwrap_or_else(PoisonError::into_inner).begin(take_pair());
+        RATE.lock().begin(take_pair());
     }
     SOURCE.store(source, Ordering::Relaxed);
     Start::now()

@@ -1,11 +1,12 @@
 //! A log line about the memory of the GPUs.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use tracing::Level;
 
 use crate::machine::hardware::gpu::{MemoryInUse, memory_in_use};
+use crate::sync::RwLock;
 
 /// What a framework's allocator has of one GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ const GIGABYTE: f64 = 1024.0 * 1024.0 * 1024.0;
 /// `probe` is given the number of a visible GPU, as the framework and CUDA count them, and may know
 /// nothing of it. The last probe set is the one that is asked.
 pub fn set_memory_probe(probe: impl Fn(usize) -> Option<AllocatorMemory> + Send + Sync + 'static) {
-    *PROBE.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(probe));
+    *PROBE.write() = Some(Arc::new(probe));
 }
 
 /// Logs a line for each visible GPU, beginning with `head`:
@@ -44,7 +45,7 @@ pub fn log_gpu_memory(head: &str, level: Level) {
         return;
     }
     let head = head.escape_debug();
-    let probe = PROBE.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let probe = PROBE.read().clone();
     let ask = |gpu| probe.as_ref().and_then(|probe| probe(gpu));
     match memory_in_use() {
         Ok(gpus) => {

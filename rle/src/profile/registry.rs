@@ -4,12 +4,13 @@
 //! lap (see [`windows`](super::windows)) what was added goes to every open window, so that readers
 //! never disturb each other and threads never wait for a reader.
 
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::sums::{Reading, Sums, Totals};
 use super::thread::Slot;
 use super::windows::Windows;
+use crate::sync::Mutex;
 
 /// The number of the current lap, read by every call when it ends.
 static LAP: AtomicU64 = AtomicU64::new(1);
@@ -155,5 +156,5 @@ pub(super) fn release(row: usize, thread: u64) {
 
 pub(super) fn lock() -> MutexGuard<'static, Registry> {
     // Nothing in here runs foreign code; sums stay whole whatever panicked.
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTRY.lock()
 }

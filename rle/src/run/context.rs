@@ -5,7 +5,7 @@ mod test_run;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use serde::de::DeserializeOwned;
 
@@ -19,6 +19,7 @@ use crate::run::progress::Progress;
 use crate::run::result::RunResult;
 use crate::run::seeds::Seeds;
 use crate::run::stop::Stop;
+use crate::sync::Mutex;
 use crate::value::Value;
 
 pub use test_run::TestRun;
@@ -48,7 +49,7 @@ struct TimingSheet(Mutex<Vec<RecordedTiming>>);
 
 impl TimingSheet {
     fn lock(&self) -> MutexGuard<'_, Vec<RecordedTiming>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn record(&self, stage: &str, seconds: f64, label: Option<&str>) -> Result<(), Error> {

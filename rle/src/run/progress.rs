@@ -2,8 +2,10 @@
 //!
 //! It draws nothing and needs no console; setting it never waits for anything but a pointer swap.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::sync::Mutex;
 
 /// Marks a total that nobody has set.
 const NO_TOTAL: u64 = u64::MAX;
@@ -84,7 +86,7 @@ impl Progress {
     /// shown escaped.
     pub fn set_message(&self, message: impl Into<String>) {
         let mut message: Arc<str> = message.into().into();
-        let mut shown = self.shared.message.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shared.message.lock();
         // The old text is freed after the lock.
         std::mem::swap(&mut *shown, &mut message);
     }
@@ -114,7 +116,7 @@ impl Progress {
     }
 
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
-        let message = self.shared.message.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let message = self.shared.message.lock().clone();
         let origin = match self.shared.origin.load(Ordering::Relaxed) {
             NOT_MOVED => 0,
             origin => origin,

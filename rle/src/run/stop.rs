@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::record::RecordHead;
+use crate::sync::{Condvar, Mutex};
 
 /// The exit status of a start that was stopped and can go on.
 pub(crate) const INTERRUPTED: u8 = 3;
@@ -106,7 +107,7 @@ impl Stop {
     }
 
     fn end_running(&self, why: &str) {
-        let mut running = lock(&self.0.running);
+        let mut running = self.0.running.lock();
         let Some(run) = running.as_mut() else { return };
         tracing::warn!("{}:{} is ended: {why}", run.head.algorithm.slug, run.head.run_idx);
         let seconds = run.began.elapsed().as_secs_f64();
@@ -121,7 +122,7 @@ impl Stop {
         let deadline = timeout.and_then(|timeout| self.0.base.elapsed().checked_add(timeout));
         let deadline = deadline.and_then(|deadline| u64::try_from(deadline.as_nanos()).ok());
         self.0.run_deadline.store(deadline.unwrap_or(u64::MAX), Ordering::Relaxed);
-        *lock(&self.0.running) = Some(running);
+        *self.0.running.lock() = Some(running);
         if self.0.requested.load(Ordering::SeqCst) {
             // The request came before the run could be seen.
             self.end_running("a stop was requested before it began");
@@ -130,13 +131,9 @@ impl Stop {
 
     /// The run's own thread goes on to write its record.
     pub(crate) fn finish_run(&self) {
-        *lock(&self.0.running) = None;
+        *self.0.running.lock() = None;
         self.0.run_deadline.store(u64::MAX, Ordering::Relaxed);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Listens for signals and a deadline while it lives.
@@ -170,9 +167,7 @@ impl Listener {
             let (stop, closing) = (stop.clone(), Arc::clone(&listener.closing));
             listener.spawn("rle-deadline", move || {
                 let (closed, changed) = &*closing;
-                let (closed, _) = changed
-                    .wait_timeout_while(lock(closed), after, |closed| !*closed)
-                    .unwrap_or_else(PoisonError::into_inner);
+                let closed = changed.wait_timeout_while(closed.lock(), after, |closed| !*closed);
                 if !*closed {
                     drop(closed);
                     stop.request(&format!("the time of --stop-after is over{LEFT}"));
@@ -196,7 +191,7 @@ impl Drop for Listener {
             activity(false);
             handle.close();
         }
-        *lock(&self.closing.0) = true;
+        *self.closing.0.lock() = true;
         self.closing.1.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();

@@ -8,9 +8,11 @@
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex};
 
 /// A thread that waits needs hardly any.
 const STACK_BYTES: usize = 64 << 10;
@@ -58,7 +60,7 @@ pub(super) fn exclusive(
     // No sum of an instant and a very long wait: such a wait has no end.
     let started = Instant::now();
     let deadline = started.checked_add(patience);
-    let mut state = locked(&waiter.state);
+    let mut state = waiter.state.lock();
     while matches!(*state, State::Wanted) {
         let left = match deadline {
             Some(deadline) => deadline.saturating_duration_since(Instant::now()),
@@ -67,8 +69,8 @@ pub(super) fn exclusive(
         if left.is_zero() || is_done.is_some_and(|is_done| is_done()) {
             *state = State::Abandoned;
             drop(state);
-            let mut abandoned = locked(&ABANDONED);
-            abandoned.retain(|waiter| matches!(*locked(&waiter.state), State::Abandoned));
+            let mut abandoned = ABANDONED.lock();
+            abandoned.retain(|waiter| matches!(*waiter.state.lock(), State::Abandoned));
             abandoned.push(waiter);
             return Ok(None);
         }
@@ -76,8 +78,7 @@ pub(super) fn exclusive(
             Some(_) => (started.elapsed() / 8).clamp(SHORTEST_LOOK, LONGEST_LOOK),
             None => Duration::MAX,
         };
-        let woken = waiter.changed.wait_timeout(state, left.min(look));
-        state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        state = waiter.changed.wait_timeout(state, left.min(look));
     }
     match mem::replace(&mut *state, State::Over) {
         State::Ended(outcome) => outcome.map(Some),
@@ -88,10 +89,10 @@ pub(super) fn exclusive(
 /// The waiter for that file that somebody has given up on, if there is one.
 fn taken_over(file: &File) -> Option<Arc<Waiter>> {
     let identity = identity(file)?;
-    let mut abandoned = locked(&ABANDONED);
+    let mut abandoned = ABANDONED.lock();
     while let Some(place) = abandoned.iter().position(|waiter| waiter.identity == Some(identity)) {
         let waiter = abandoned.swap_remove(place);
-        let mut state = locked(&waiter.state);
+        let mut state = waiter.state.lock();
         if matches!(*state, State::Abandoned) {
             *state = State::Wanted;
             drop(state);
@@ -119,7 +120,7 @@ fn wait(file: File, waiter: &Waiter) {
             outcome => break outcome.map(|()| file),
         }
     };
-    let mut state = locked(&waiter.state);
+    let mut state = waiter.state.lock();
     *state = match *state {
         State::Wanted => State::Ended(outcome),
         // Closing the file gives the lock back.
@@ -140,17 +141,13 @@ fn identity(_file: &File) -> Option<(u64, u64)> {
     None
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// How many threads that nobody waits for still wait for the lock at `path`.
 #[cfg(test)]
 pub(super) fn abandoned_for(path: &std::path::Path) -> usize {
     let identity = File::open(path).ok().and_then(|file| identity(&file));
-    let abandoned = locked(&ABANDONED);
+    let abandoned = ABANDONED.lock();
     let is_it = |waiter: &&Arc<Waiter>| {
-        waiter.identity == identity && matches!(*locked(&waiter.state), State::Abandoned)
+        waiter.identity == identity && matches!(*waiter.state.lock(), State::Abandoned)
     };
     abandoned.iter().filter(is_it).count()
 }

@@ -1,7 +1,6 @@
 //! How far the metrics of a run have come, in memory and in the files: what checkpoints note.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::{MetricSink, Queue};
@@ -68,8 +67,7 @@ impl Queue {
             }
             state.awaited = state.awaited.max(target);
             self.filled.notify_one();
-            let waited = self.taken.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.taken.wait_timeout(state, left);
         }
         !self.consumed || state.written >= target
     }

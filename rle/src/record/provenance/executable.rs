@@ -4,11 +4,12 @@ use std::env;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
 use super::format::{Executable, Identity, Provenance};
 use crate::Error;
+use crate::sync::Mutex;
 use crate::value::Value;
 use crate::value::digest::{hash_file, hex};
 
@@ -51,7 +52,7 @@ impl Capture {
     /// For a start that has something to run: says once what makes the provenance doubtful, and
     /// starts to hash the executable where that is still to be done.
     pub(crate) fn begin(&self) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = self.warnings.lock();
         for warning in warnings.drain(..) {
             tracing::warn!("{warning}");
         }
@@ -59,7 +60,7 @@ impl Capture {
         if !self.lacks_executable() || self.executable.get().is_some() {
             return;
         }
-        let mut hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hashing = self.hashing.lock();
         if hashing.is_none() {
             let name = "rle-executable".to_owned();
             // Where the system allows no more threads, the one that waits does the work.
@@ -95,7 +96,7 @@ impl Capture {
 
     fn hashed_executable(&self) -> &Executable {
         self.executable.get_or_init(|| {
-            let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let hashing = self.hashing.lock().take();
             hashing.and_then(|thread| thread.join().ok()).unwrap_or_else(running_executable)
         })
     }
@@ -156,7 +157,7 @@ mod tests {
         let executable = Executable { sha256: Some("cd".to_owned()), reason: None };
         let capture = capture(Some(executable));
         capture.begin();
-        assert!(capture.hashing.lock().unwrap().is_none());
+        assert!(capture.hashing.lock().is_none());
         assert_eq!(capture.whole().get_dotted("executable.sha256"), Some(&Value::from("cd")));
     }
 

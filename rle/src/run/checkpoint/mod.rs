@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -29,6 +29,7 @@ use crate::profile::RunTimer;
 use crate::run::artifacts;
 use crate::run::result::DURATIONS;
 use crate::run::stop::Stop;
+use crate::sync::Mutex;
 use crate::value::Value;
 
 use format::Logged;
@@ -189,13 +190,13 @@ impl Checkpoint {
 
     /// Stage times go into the checkpoints of the run that `timer` counts.
     pub(crate) fn count_with(&self, timer: Arc<RunTimer>) {
-        *self.0.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+        *self.0.timer.lock() = Some(timer);
     }
 
     /// What is logged to `metrics` is in its files before a checkpoint counts, which says how far
     /// it had come.
     pub(crate) fn log_with(&self, metrics: MetricSink) {
-        *self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(metrics);
+        *self.0.metrics.lock() = Some(metrics);
     }
 
     /// Whether this start saves checkpoints. Where it is off, [`save`](Self::save) and
@@ -279,7 +280,7 @@ impl Checkpoint {
     }
 
     fn logged(&self) -> Result<Option<Logged>, Error> {
-        let metrics = self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let metrics = self.0.metrics.lock().clone();
         let Some(metrics) = metrics else { return Ok(None) };
         // First what is there, then its way to the files: what comes in between is superseded.
         let mut standing = metrics.standing();
@@ -294,7 +295,7 @@ impl Checkpoint {
     /// Stage times of the attempts that led here and of this one.
     fn stages(&self) -> BTreeMap<String, StageSum> {
         let mut stages = self.stages_before();
-        let timer = self.0.timer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let timer = self.0.timer.lock().clone();
         for total in timer.map_or(Vec::new(), |timer| timer.totals()) {
             let sum = stages.entry(total.stage.to_owned()).or_default();
             sum.seconds += total.seconds;
@@ -309,7 +310,7 @@ impl Checkpoint {
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
-        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.store.lock()
     }
 }
 

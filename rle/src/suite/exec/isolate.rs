@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread::{self, ThreadId};
 
 use crate::algorithm::spec::TrainerError;
 use crate::error::chain_text;
+use crate::sync::Mutex;
 
 /// More panics of one call than this are told apart by nobody; the latest are kept.
 const KEPT_REPORTS: usize = 64;
@@ -57,7 +58,7 @@ impl Isolation {
                 _ => "no backtrace could be taken".to_owned(),
             };
             let thread = thread::current().id();
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             if seen.len() == KEPT_REPORTS {
                 seen.remove(0);
             }
@@ -95,7 +96,7 @@ impl Isolation {
 
 impl Isolation {
     fn reports(&self) -> MutexGuard<'_, Vec<PanicReport>> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reports.lock()
     }
 
     /// The report of the panic that ended this thread's call. A thread pool hands a worker's
@@ -117,7 +118,7 @@ impl Drop for Isolation {
         if thread::panicking() {
             return;
         }
-        let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut previous = self.previous.lock();
         if let Some(hook) = previous.take() {
             panic::set_hook(hook);
         }

@@ -1,7 +1,6 @@
 //! What a start logs, and where: resolved with its plan, and one logger for each run.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use crate::run::context::SuiteFacts;
 use crate::run::result::DURATIONS;
 use crate::suite::config::SuiteConfig;
 use crate::suite::plan::{Plan, PlannedSlot};
+use crate::sync::Mutex;
 use crate::value::Value;
 
 /// The levels of the console.
@@ -318,14 +318,14 @@ impl Sending {
         };
         let work = move || send(&slot, &hand_over);
         match thread::Builder::new().name("rle-send".to_owned()).spawn(work) {
-            Ok(thread) => self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
+            Ok(thread) => self.0.lock().push(thread),
             Err(_) => unsent.say(),
         }
     }
 
     /// Waits for all; those that were not sent.
     pub(crate) fn end(self) -> Vec<Unsent> {
-        let threads = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let threads = self.0.into_inner();
         threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
     }
 }

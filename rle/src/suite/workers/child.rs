@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use crate::suite::exec::logging::Sending;
 use crate::suite::exec::prepare::Prepares;
 use crate::suite::plan::Plan;
 use crate::suite::report::SlotOutcome;
+use crate::sync::Mutex;
 
 /// How often progress is reported.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
@@ -162,7 +163,7 @@ impl Reporter {
         let thread = thread::spawn(move || {
             let mut sent = None;
             while !closed.load(Ordering::Relaxed) {
-                let progress = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let progress = seen.lock().clone();
                 if let Some(snapshot) = progress.map(|progress| progress.snapshot())
                     && sent.as_ref() != Some(&snapshot)
                 {
@@ -179,7 +180,7 @@ impl Reporter {
     fn watch(&self) -> impl Fn(&Progress) + Send + Sync + 'static {
         let watched = Arc::clone(&self.watched);
         move |progress| {
-            *watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
+            *watched.lock() = Some(progress.clone());
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Error;
 use crate::machine::hardware;
+use crate::sync::Mutex;
 
 /// Thread counts that numerical libraries read.
 const THREAD_VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"];
@@ -57,7 +57,7 @@ impl Devices {
 
     /// The lowest free GPUs; there are enough for as many workers as jobs.
     pub(super) fn take(&self) -> Share<'_> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
         let gpus: Vec<_> = free.iter().take(self.per_run).cloned().collect();
         for gpu in &gpus {
             free.remove(gpu);
@@ -81,7 +81,7 @@ impl Share<'_> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        let mut free = self.devices.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.devices.free.lock();
         free.extend(self.gpus.drain(..));
     }
 }

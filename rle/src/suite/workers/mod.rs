@@ -12,7 +12,6 @@ mod protocol;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Error;
@@ -28,6 +27,7 @@ use crate::suite::exec::logging::Unsent;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
 use crate::suite::{Start, SuiteConfig};
+use crate::sync::Mutex;
 
 pub(crate) use child::{is_worker, main};
 pub(super) use debugger::check as check_debugger;
@@ -80,8 +80,8 @@ pub(super) fn run(
     if !busy.is_empty() && !stop.is_requested() {
         done.extend(lanes.run(&busy));
     }
-    unsent.append(&mut lanes.launcher.unsent.lock().unwrap_or_else(PoisonError::into_inner));
-    if let Some(why) = lanes.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    unsent.append(&mut lanes.launcher.unsent.lock());
+    if let Some(why) = lanes.refused.lock().take() {
         return Err(Error::usage(why));
     }
     let outcome = |slot| done.get(&slot).cloned().unwrap_or(SlotOutcome::Reused);
@@ -112,17 +112,17 @@ impl Lanes<'_> {
                         if matches!(outcome, SlotOutcome::Failed { .. }) {
                             self.failed.store(true, Ordering::Relaxed);
                         }
-                        done.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, outcome);
+                        done.lock().insert(slot, outcome);
                     }
                 });
             }
         });
-        done.into_inner().unwrap_or_else(PoisonError::into_inner)
+        done.into_inner()
     }
 
     fn run_slot(&self, slot: &PlannedSlot) -> SlotOutcome {
         let hindered = self.plan.options.fail_fast && self.failed.load(Ordering::Relaxed);
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let refused = self.refused.lock().is_some();
         if self.stop.is_requested() || hindered || refused {
             return SlotOutcome::NotRun;
         }
@@ -169,7 +169,7 @@ impl Lanes<'_> {
         match self.launcher.run(&handoff, progress) {
             Ok(Ended::Said(outcome)) => outcome,
             Ok(Ended::Refused(why)) => {
-                let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut refused = self.refused.lock();
                 refused.get_or_insert_with(|| why.clone());
                 SlotOutcome::Failed { message: why }
             }

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use crate::run::stop::Stop;
 use crate::suite::exec::attempt::now_text;
 use crate::suite::exec::logging::Unsent;
 use crate::suite::report::SlotOutcome;
+use crate::sync::Mutex;
 
 /// How often a lane looks at the stop request and the clock.
 const LOOK: Duration = Duration::from_millis(50);
@@ -46,7 +47,7 @@ pub(crate) struct Living(Arc<Mutex<Vec<rustix::process::Pid>>>);
 impl Living {
     /// Kills every worker with its children.
     pub(crate) fn kill_all(&self) {
-        for pid in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for pid in self.0.lock().drain(..) {
             // One that is gone already needs no killing.
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
@@ -54,12 +55,12 @@ impl Living {
 
     fn add(&self, child: &Child) -> Option<rustix::process::Pid> {
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
+        self.0.lock().push(pid);
         Some(pid)
     }
 
     fn remove(&self, pid: Option<rustix::process::Pid>) {
-        let mut living = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut living = self.0.lock();
         living.retain(|living| Some(*living) != pid);
     }
 }
@@ -184,7 +185,7 @@ impl Launcher<'_> {
                     progress.follow(&ProgressSnapshot { position, origin, total, message });
                 }
                 Ok(Report::Unsent(unsent)) => {
-                    self.unsent.lock().unwrap_or_else(PoisonError::into_inner).push(unsent);
+                    self.unsent.lock().push(unsent);
                 }
                 Ok(Report::Outcome(outcome)) => last = Some(Ended::Said(outcome)),
                 Ok(Report::Refused(why)) => last = Some(Ended::Refused(why)),
@@ -296,7 +297,7 @@ impl Outputs {
                 let _open = open;
                 in_lines(stream, |line| {
                     show(&prefix, line);
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut kept = kept.lock();
                     kept.push_back(line.trim().to_owned());
                     if kept.len() > LAST_LINES {
                         kept.pop_front();
@@ -311,7 +312,7 @@ impl Outputs {
     fn join(self) -> String {
         // A process that the worker left behind may keep them open for as long as it likes.
         let _ = self.ended.recv_timeout(OUTPUT_GRACE);
-        let lines = self.last_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.last_lines.lock();
         lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join(" / ")
     }
 }

@@ -6,7 +6,6 @@
 use std::fs;
 use std::process;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use nvml_wrapper::{Device as Handle, Nvml};
 use super::visible::Choice;
 use super::{MemoryInUse, Reading, has_nvidia_device, nvml};
 use crate::machine::hardware::machine::Machine;
+use crate::sync::Mutex;
 
 /// How long an answer may take once the library is open.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ struct Asker {
 /// Why there are none, in words.
 pub(crate) fn memory_in_use() -> Result<Answer, String> {
     static SOURCE: Mutex<Source> = Mutex::new(Source::Unknown);
-    let mut source = SOURCE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut source = SOURCE.lock();
     if let Source::Unknown = *source {
         *source = open(&Machine::this()).map_or_else(Source::Closed, Source::Open);
     }
