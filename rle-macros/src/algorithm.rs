@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 
 use crate::args::{self, Arg, Form, Runtime, Seen};
+use crate::built_in::BUILT_IN_FLAGS;
 use crate::error::Errors;
 use crate::item::{Function, Shape};
 use crate::name::{Name, is_lower_snake, is_lower_word, to_slug};
@@ -13,43 +14,6 @@ const KNOWN: [&str; 5] = ["name", "slug", "flag", "requires", "crate"];
 const EXPECTED: &str = "`name`, `slug`, `flag`, `requires(..)` or `crate`";
 const SHAPE: Shape = Shape { what: "an algorithm", output: "-> rle::Result<RunResult>" };
 const SLUG_MAX_BYTES: usize = 100;
-
-/// Options of the generated program, which a flag of the same name would shadow.
-const BUILT_IN_OPTIONS: [&str; 33] = [
-    "num_runs",
-    "run_numbers",
-    "base_seed",
-    "export_dir",
-    "algorithms",
-    "just_vis",
-    "resume_completed_runs",
-    "restart_completed_runs",
-    "rerun",
-    "accept",
-    "checkpoint_enabled",
-    "resume_checkpoints",
-    "provenance_mode",
-    "provenance",
-    "provenance_packages",
-    "provenance_inputs",
-    "config",
-    "set",
-    "jobs",
-    "fail_fast",
-    "retries",
-    "timeout",
-    "stop_after",
-    "on_busy",
-    "dry_run",
-    "format",
-    "help",
-    "version",
-    "engine",
-    "profile",
-    "metric",
-    "interruption",
-    "keep",
-];
 
 #[derive(Default)]
 struct Options {
@@ -138,7 +102,7 @@ impl Requirement {
                 Form::Word(word) if word == "fingerprint" && !fingerprint => fingerprint = true,
                 Form::Assigned(..) => errors.push(
                     part.span,
-                    "one artifact each: write another `requires(..)` for this one",
+                    "`requires(..)` takes one artifact: write another `requires(..)` for this one",
                 ),
                 _ => errors.push(part.span, FORM),
             }
@@ -155,12 +119,12 @@ fn flag(arg: &Arg, errors: &mut Errors) -> Option<Name> {
     let flag = text(arg, errors)?;
     let word = &flag.text;
     if !is_lower_snake(word) {
-        let message = format!("`{word}` is no flag: expected `[a-z][a-z0-9_]*`, as `run_ippo`");
+        let message = format!(
+            "`{word}` is not a valid flag name: expected `[a-z][a-z0-9_]*`, such as `run_ippo`"
+        );
         errors.push(flag.span, message);
-    } else if BUILT_IN_OPTIONS.contains(&word.as_str()) {
-        let option = word.replace('_', "-");
-        let message =
-            format!("the flag `{word}` is the built-in option `--{option}`: name it otherwise");
+    } else if BUILT_IN_FLAGS.contains(&word.as_str()) {
+        let message = format!("`{word}` is the name of a built-in option: choose another flag");
         errors.push(flag.span, message);
     }
     Some(flag)
@@ -171,13 +135,18 @@ fn slug(options: &Options, name: &Name, errors: &mut Errors) -> Name {
     let slug = given.clone().unwrap_or_else(|| Name { text: to_slug(&name.text), ..name.clone() });
     let word = &slug.text;
     let problem = if given.is_none() && word.is_empty() {
-        format!("`{}` has no letter or digit to make a slug of: give `slug = \"..\"`", name.text)
+        format!(
+            "`{}` has no ASCII letter or digit to make a slug of: give `slug = \"..\"`",
+            name.text
+        )
     } else if word.is_empty() {
-        "the slug is empty: expected `[a-z0-9_]+`, as `shielded_ippo`".to_owned()
+        "the slug is empty: expected `[a-z0-9_]+`, such as `shielded_ippo`".to_owned()
     } else if !is_lower_word(word) {
-        format!("`{word}` is no slug: expected `[a-z0-9_]+`, as `shielded_ippo`")
+        format!("`{word}` is not a valid slug: expected `[a-z0-9_]+`, such as `shielded_ippo`")
     } else if word.starts_with('_') {
-        format!("the slug `{word}` begins with `_`, which is kept for the framework's own folders")
+        format!(
+            "the slug `{word}` begins with `_`, which is reserved for the framework's own folders"
+        )
     } else if word == "runs" {
         "the slug `runs` is the folder of the records: give another `slug = \"..\"`".to_owned()
     } else if word.len() > SLUG_MAX_BYTES {
@@ -203,7 +172,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
     if let Some(third) = params.get(2) {
         errors.push(
             third.span,
-            "an algorithm takes its context and at most one config: put more into the config",
+            "an algorithm takes its context and at most one config: add fields to the config instead",
         );
     }
 }
@@ -228,8 +197,8 @@ fn register(
             #rle::__private::Requirement { label: #label, path: #path, fingerprint: #fingerprint }
         }
     });
-    // The type stands in both places as the user wrote it, so that a missing `Default` is told
-    // once, there.
+    // Both places name the type with the user's own tokens, so that a missing `Default` is reported
+    // once, at the user's place.
     let config_type = function.params().into_iter().nth(1).and_then(|param| param.ty);
     let (config, run) = config_type.map_or_else(
         || (quote_spanned!(span=> none()), quote_spanned!(span=> run_plain)),
@@ -261,9 +230,9 @@ fn register(
     }
 }
 
-/// The function as written and its registration, or what is wrong with them.
+/// The function as written, followed by its registration or by the errors.
 ///
-/// The signature is ours, so the lints that would have it otherwise are switched off.
+/// The macro prescribes the signature, so lints that object to it are switched off.
 pub(crate) fn with_registration(
     function: &TokenStream,
     registration: Option<TokenStream>,

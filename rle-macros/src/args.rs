@@ -5,7 +5,8 @@ use quote::{ToTokens, quote};
 use syn::LitStr;
 
 use crate::error::Errors;
-use crate::name::{Name, did_you_mean};
+use crate::name::{Name, did_you_mean, nearest};
+use crate::tokens::{collect, first_span, is_path, is_punct};
 
 /// One option as written.
 pub(crate) struct Arg {
@@ -69,7 +70,7 @@ impl Arg {
         }
     }
 
-    /// Whether it is an option without a value, as it must be.
+    /// Whether the option has no value; one that has is an error.
     pub(crate) fn switch(&self, errors: &mut Errors) -> bool {
         let is_word = matches!(self.form, Form::Word(_));
         if let (false, Some(key)) = (is_word, self.key()) {
@@ -78,7 +79,7 @@ impl Arg {
         is_word
     }
 
-    /// The text of `key = "text"`.
+    /// The string of `key = "string"`.
     pub(crate) fn string(&self, errors: &mut Errors) -> Option<LitStr> {
         let key = self.key()?;
         let Form::Assigned(_, tokens) = &self.form else {
@@ -87,7 +88,7 @@ impl Arg {
         };
         let literal = syn::parse2(tokens.clone()).ok();
         if literal.is_none() {
-            let message = format!("expected a text in quotes: `{} = \"..\"`", key.text);
+            let message = format!("expected a string: `{} = \"..\"`", key.text);
             errors.push(first_span(tokens).unwrap_or(key.span), message);
         }
         literal
@@ -130,11 +131,11 @@ impl Form {
     }
 }
 
-/// Refuses what no option is called, naming the near match.
+/// Refuses an unknown option; the message suggests the nearest known one.
 pub(crate) fn unknown(arg: &Arg, known: &[&str], expected: &str, errors: &mut Errors) {
     let message = match arg.key() {
         Some(key) => {
-            let near = did_you_mean(&key.text, known);
+            let near = did_you_mean(nearest(&key.text, known));
             format!("unknown option `{}`{near}: expected {expected}", key.text)
         }
         None => format!("expected {expected}"),
@@ -142,7 +143,7 @@ pub(crate) fn unknown(arg: &Arg, known: &[&str], expected: &str, errors: &mut Er
     errors.push(arg.span, message);
 }
 
-/// The keys seen so far: refuses one that comes twice.
+/// The keys seen so far; a key given twice is an error.
 #[derive(Default)]
 pub(crate) struct Seen(Vec<String>);
 
@@ -179,50 +180,6 @@ impl Runtime {
     }
 }
 
-/// Whether tokens are words joined by `::`, with or without a leading one.
-pub(crate) fn is_path(tokens: &TokenStream) -> bool {
-    let trees = ungrouped(tokens.clone());
-    let words = match trees.as_slice() {
-        [first, second, rest @ ..] if is_punct(first, ':') && is_punct(second, ':') => rest,
-        all => all,
-    };
-    let is_word = |tree: &TokenTree| matches!(tree, TokenTree::Ident(_));
-    !words.is_empty()
-        && words.len() % 3 == 1
-        && words
-            .chunks(3)
-            .all(|chunk| is_word(&chunk[0]) && chunk[1..].iter().all(|colon| is_punct(colon, ':')))
-}
-
-/// Tokens out of the invisible groups that a `macro_rules!` fragment comes in.
-pub(crate) fn ungrouped(tokens: TokenStream) -> Vec<TokenTree> {
-    tokens
-        .into_iter()
-        .flat_map(|tree| match tree {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
-                ungrouped(group.stream())
-            }
-            tree => vec![tree],
-        })
-        .collect()
-}
-
-pub(crate) fn is_punct(tree: &TokenTree, c: char) -> bool {
-    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == c)
-}
-
-pub(crate) fn is_ident(tree: &TokenTree, word: &str) -> bool {
-    matches!(tree, TokenTree::Ident(ident) if ident == word)
-}
-
-pub(crate) fn collect(trees: impl IntoIterator<Item = TokenTree>) -> TokenStream {
-    trees.into_iter().collect()
-}
-
-pub(crate) fn first_span(tokens: &TokenStream) -> Option<Span> {
-    tokens.clone().into_iter().next().map(|tree| tree.span())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,16 +207,6 @@ mod tests {
         let mut errors = Errors::default();
         assert_eq!(split(tokens(", a,, b"), &mut errors).len(), 2);
         assert_eq!(errors.messages().len(), 2);
-    }
-
-    #[test]
-    fn paths_are_words_joined_by_colons() {
-        for path in ["a", "::a", "a::b", "crate::a::b", "r#type::x"] {
-            assert!(is_path(&tokens(path)), "{path}");
-        }
-        for other in ["", "::", "a::", "a b", "a<b>", "\"a\"", "a:::b", "1"] {
-            assert!(!is_path(&tokens(other)), "{other}");
-        }
     }
 
     #[test]

@@ -1,10 +1,9 @@
-//! Where a statement goes into a body that is never parsed.
+//! Inserts statements into the body of a function without parsing the body.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::LitStr;
 
-use crate::args::{is_ident, is_punct};
-use crate::item::{AngleDepth, group_of, skip_visibility, split_attributes};
+use crate::tokens::{AngleDepth, group_of, is_ident, is_punct, skip_visibility, split_attributes};
 
 /// The local that holds a guard.
 pub(crate) const GUARD: &str = "__rle_guard";
@@ -80,8 +79,8 @@ fn leading_items(trees: &[TokenTree]) -> usize {
     at
 }
 
-/// How many tokens the item at the start has. `None` for what may be no item: the statement then
-/// goes before it, which is right for every statement and at worst wakes a lint for an item.
+/// How many tokens the item at the start has. `None` for what may not be an item: the new statement
+/// then goes before it, which is correct, and at worst a lint reports an item after a statement.
 fn leading_item(trees: &[TokenTree]) -> Option<usize> {
     let (_, head) = split_attributes(trees);
     let item = skip_visibility(head);

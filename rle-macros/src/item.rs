@@ -3,10 +3,12 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 
-use crate::args::{is_ident, is_punct};
 use crate::body;
 use crate::error::Errors;
 use crate::name::Name;
+use crate::tokens::{
+    AngleDepth, group_of, is_attribute, is_ident, is_punct, skip_visibility, split_attributes,
+};
 
 /// A function, its head taken apart.
 pub(crate) struct Function {
@@ -26,22 +28,22 @@ pub(crate) struct Function {
 
 /// One parameter of a function.
 pub(crate) struct Param {
-    /// What stands after the colon; `None` for `self` and its like.
+    /// The tokens after the colon; `None` for `self` and its like.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) is_receiver: bool,
     pub(crate) span: Span,
 }
 
-/// How a function is written that an attribute registers.
+/// What an attribute that registers functions calls them, for its messages.
 pub(crate) struct Shape {
     /// `an algorithm`, `a prepare`, ...
     pub(crate) what: &'static str,
-    /// The return type to write, as `-> rle::Result<RunResult>`.
+    /// The expected return type, such as `-> rle::Result<RunResult>`.
     pub(crate) output: &'static str,
 }
 
 impl Function {
-    /// Takes the head apart; something that is no function is told at the word that says so.
+    /// Parses the head. Another item than a function is an error at its keyword.
     pub(crate) fn parse(item: TokenStream, attribute: &str, errors: &mut Errors) -> Option<Self> {
         let trees = flatten(item);
         let (attributes, head) = split_attributes(&trees);
@@ -77,14 +79,14 @@ impl Function {
         Name::of(&self.name)
     }
 
-    /// The name as generated code refers to it: at the user's place, but no lint's business.
+    /// The name for generated code: at the user's span, but hidden from lints.
     pub(crate) fn reference(&self) -> Ident {
         let mut name = self.name.clone();
         name.set_span(name.span().resolved_at(Span::mixed_site()));
         name
     }
 
-    /// What a field that refers to the function needs before it, so that it does not warn.
+    /// The attribute that a field needs which refers to a deprecated function.
     pub(crate) fn allowance(&self) -> Option<TokenStream> {
         self.is_deprecated.then(|| quote_spanned!(Span::mixed_site()=> #[allow(deprecated)]))
     }
@@ -116,7 +118,7 @@ impl Function {
         params
     }
 
-    /// Refuses a missing body, with what is expected in its place.
+    /// Refuses a function without a body.
     pub(crate) fn needs_body(&self, attribute: &str, errors: &mut Errors) {
         if !self.has_body {
             let message = format!("`{attribute}` needs a function with a body");
@@ -124,7 +126,8 @@ impl Function {
         }
     }
 
-    /// Refuses whatever keeps a function from being called with a context alone.
+    /// Refuses what keeps a function from being registered: qualifiers, generic parameters, `self`,
+    /// no return value, no body.
     pub(crate) fn must_be_plain(&self, attribute: &str, shape: &Shape, errors: &mut Errors) {
         let what = shape.what;
         for qualifier in &self.qualifiers {
@@ -213,25 +216,6 @@ impl Signature {
     }
 }
 
-/// Tells whether a token stands outside `<..>`; the `>` of an arrow closes nothing.
-#[derive(Default)]
-pub(crate) struct AngleDepth {
-    depth: usize,
-    after_dash: bool,
-}
-
-impl AngleDepth {
-    pub(crate) fn is_outside(&mut self, tree: &TokenTree) -> bool {
-        if is_punct(tree, '<') {
-            self.depth += 1;
-        } else if is_punct(tree, '>') && !self.after_dash {
-            self.depth = self.depth.saturating_sub(1);
-        }
-        self.after_dash = is_punct(tree, '-');
-        self.depth == 0
-    }
-}
-
 /// The item out of the invisible groups that `$item:item` and `$body:block` come in.
 fn flatten(item: TokenStream) -> Vec<TokenTree> {
     let mut trees: Vec<_> = item.into_iter().collect();
@@ -243,32 +227,6 @@ fn flatten(item: TokenStream) -> Vec<TokenTree> {
         trees.extend(inner);
     }
     trees
-}
-
-/// Outer attributes and what follows them.
-pub(crate) fn split_attributes(trees: &[TokenTree]) -> (&[TokenTree], &[TokenTree]) {
-    let mut at = 0;
-    while let Some([hash, list]) = trees.get(at..at + 2)
-        && is_punct(hash, '#')
-        && group_of(list, Delimiter::Bracket).is_some()
-    {
-        at += 2;
-    }
-    trees.split_at(at)
-}
-
-/// What follows `pub`, `pub(..)` or a `$vis`.
-pub(crate) fn skip_visibility(trees: &[TokenTree]) -> &[TokenTree] {
-    match trees {
-        [vis, rest @ ..] if group_of(vis, Delimiter::None).is_some() => rest,
-        [vis, TokenTree::Group(scope), rest @ ..]
-            if is_ident(vis, "pub") && scope.delimiter() == Delimiter::Parenthesis =>
-        {
-            rest
-        }
-        [vis, rest @ ..] if is_ident(vis, "pub") => rest,
-        all => all,
-    }
 }
 
 /// The qualifiers of a function, and what follows them from `fn` on; `None` for another item.
@@ -310,7 +268,7 @@ fn kind_of(trees: &[TokenTree]) -> &'static str {
     trees.iter().take(1).find_map(word).map_or("this", |(_, kind)| kind)
 }
 
-/// The first `:` that is no half of a `::`.
+/// The first `:` that is not part of a `::`.
 fn single_colon(trees: &[TokenTree]) -> Option<usize> {
     let mut at = 0;
     while at < trees.len() {
@@ -330,20 +288,6 @@ fn find_ident(tokens: TokenStream, word: &str) -> Option<Span> {
         TokenTree::Group(group) => find_ident(group.stream(), word),
         tree => is_ident(&tree, word).then(|| tree.span()),
     })
-}
-
-pub(crate) fn group_of(tree: &TokenTree, delimiter: Delimiter) -> Option<&Group> {
-    match tree {
-        TokenTree::Group(group) if group.delimiter() == delimiter => Some(group),
-        _ => None,
-    }
-}
-
-/// Whether this is the `[..]` of an attribute of that name.
-pub(crate) fn is_attribute(tree: &TokenTree, name: &str) -> bool {
-    let first =
-        group_of(tree, Delimiter::Bracket).and_then(|list| list.stream().into_iter().next());
-    first.is_some_and(|first| is_ident(&first, name))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! The attribute macros of the `rle` crate.
 //!
 //! Nothing here decides anything at run time: an expansion is the function as written, and either
-//! one registration of plain data or one guard line. Use them through `rle`, which documents the
-//! whole.
+//! one registration of plain data or one guard line. Use them through `rle`, whose documentation
+//! covers both.
 #![forbid(unsafe_code)]
 
 mod algorithm;
 mod args;
 mod body;
+mod built_in;
 mod error;
 mod item;
 mod main_fn;
@@ -15,6 +16,7 @@ mod name;
 mod prepare;
 mod stages;
 mod timed;
+mod tokens;
 
 use proc_macro::TokenStream;
 
@@ -31,8 +33,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// - `name = ".."`: how tables and curves call it. Any text; the function's name by default.
-/// - `slug = ".."`: how files call it, `[a-z0-9_]+`, at most 100 bytes. By default the name
+/// - `name = ".."`: its name in tables and curves. Any string; the function's name by default.
+/// - `slug = ".."`: its name in files, `[a-z0-9_]+`, at most 100 bytes. By default the name
 ///   lower-cased, every run of other characters one `_`. Two algorithms of one crate with the same
 ///   slug do not compile.
 /// - `flag = ".."`: the flag that selects it, `[a-z][a-z0-9_]*`: `run_ippo` gives the program an
@@ -130,7 +132,7 @@ pub fn stages(input: TokenStream) -> TokenStream {
     stages::expand(input.into()).into()
 }
 
-/// Makes the whole program of a `main` that returns the suite's configuration.
+/// Makes a program of a `main` that returns the suite's configuration.
 ///
 /// The function returns `SuiteConfig` or any `Result` of one. It is called at every start, in
 /// workers too, after the command line is read.

@@ -1,9 +1,9 @@
-//! A name with the place it was written at, and the nearest of several names to a mistyped one.
+//! A name with its span, the forms that names take, and the known name nearest to a mistyped one.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 
-/// A word of the user's source: its text without `r#`, and where it stands.
+/// A name in the user's source: its text without `r#`, and its span.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -37,55 +37,37 @@ pub(crate) fn is_lower_word(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// A text lower-cased, every run of characters other than `[a-z0-9]` as one `_`, trimmed of them.
-pub(crate) fn to_slug(text: &str) -> String {
-    let mut slug = String::with_capacity(text.len());
-    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
-        if c.is_ascii_lowercase() || c.is_ascii_digit() {
-            slug.push(c);
-        } else if !slug.is_empty() && !slug.ends_with('_') {
-            slug.push('_');
-        }
-    }
-    slug.truncate(slug.trim_end_matches('_').len());
-    slug
+/// The name in lower case, with one `_` for each run of characters other than `[a-z0-9]`, and none
+/// at either end.
+pub(crate) fn to_slug(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_")
 }
 
-/// ` (did you mean ..?)` where one of the candidates is near, else nothing.
-pub(crate) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
-    match nearest(word, candidates) {
-        Some(near) => format!(" (did you mean `{near}`?)"),
-        None => String::new(),
-    }
+/// ` (did you mean ..?)`, or nothing where there is no suggestion.
+pub(crate) fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
 }
 
-fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let limit = word.chars().count().max(3) / 3;
+/// The nearest candidate, by the rule that the runtime has for names on the command line.
+pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    const MIN_SIMILARITY: f64 = 0.75;
+    let word = word.to_lowercase();
     candidates
         .iter()
-        .map(|&candidate| (distance(word, candidate), candidate))
-        .filter(|&(distance, _)| distance <= limit)
-        .min_by_key(|&(distance, _)| distance)
+        .map(|&candidate| (similarity(&word, candidate), candidate))
+        .filter(|&(similarity, _)| similarity >= MIN_SIMILARITY)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein distance in characters; two neighbours exchanged are one edit.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let substituted = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = substituted.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+fn similarity(word: &str, candidate: &str) -> f64 {
+    let similarity = strsim::jaro_winkler(word, candidate);
+    let is_long_enough = word.chars().count().min(candidate.chars().count()) >= 3;
+    // Jaro-Winkler rates two exchanged letters in a short name too low.
+    let is_one_edit = is_long_enough && strsim::osa_distance(word, candidate) == 1;
+    if is_one_edit { similarity.max(0.9) } else { similarity }
 }
 
 #[cfg(test)]
@@ -111,14 +93,6 @@ mod tests {
         assert_eq!(nearest("nmae", &["name", "slug"]), Some("name"));
         assert_eq!(nearest("require", &["name", "requires"]), Some("requires"));
         assert_eq!(nearest("epochs", &["name", "slug", "flag"]), None);
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("nmae", "name"), 1);
-        assert_eq!(distance("same", "same"), 0);
     }
 
     #[test]

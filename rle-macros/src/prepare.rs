@@ -4,9 +4,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
 use crate::algorithm::{location, with_registration};
-use crate::args::{self, Arg, Form, Runtime, Seen, is_path};
+use crate::args::{self, Arg, Form, Runtime, Seen};
 use crate::error::Errors;
 use crate::item::{Function, Shape};
+use crate::tokens::is_path;
 
 const ATTRIBUTE: &str = "#[rle::prepare]";
 const KNOWN: [&str; 2] = ["always", "crate"];

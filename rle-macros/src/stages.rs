@@ -7,17 +7,17 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 
 use crate::algorithm::location;
-use crate::args::{Runtime, is_ident, is_path, is_punct};
+use crate::args::Runtime;
 use crate::error::Errors;
-use crate::item::{group_of, is_attribute};
-use crate::name::{Name, is_keyword, is_lower_snake, to_slug};
+use crate::name::{Name, did_you_mean, is_keyword, is_lower_snake, to_slug};
+use crate::tokens::{group_of, is_attribute, is_ident, is_path, is_punct};
 
 /// Names of stages that the runtime itself records under, by their endings.
 const RESERVED: [&str; 2] = ["_run", "_prepare"];
 
 /// A declared stage, or a group of them.
 struct Entry {
-    /// Doc comments, `#[cfg]` and what else stands before the name.
+    /// Doc comments, `#[cfg]` and other attributes before the name.
     attributes: Vec<TokenTree>,
     name: Name,
     /// `Some` for a group.
@@ -56,7 +56,8 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
 
 impl Entry {
     fn declaration(&self, prefix: &str, rle: &TokenStream) -> TokenStream {
-        // At the user's name, so that errors and editors lead there; ours, so that no lint does.
+        // At the user's name, so that errors and editors lead there; resolved as the macro's own, so
+        // that no lint applies.
         let span = self.name.span.resolved_at(Span::mixed_site());
         let full = format!("{prefix}{}", self.name.text);
         let name = Ident::new(&self.name.text, span);
@@ -79,7 +80,7 @@ impl Entry {
         }
     }
 
-    /// Adds the full names, each under the `#[cfg]`s that it and its groups stand under.
+    /// Adds the full names, each with the `#[cfg]`s of its own and of its groups.
     fn list(&self, prefix: &str, outer: &TokenStream, names: &mut TokenStream) {
         let mut cfgs = outer.clone();
         for pair in self.attributes.chunks(2) {
@@ -143,7 +144,7 @@ impl Parser<'_> {
         entries
     }
 
-    /// One entry with the comma after it; whatever is wrong is told once, up to that comma.
+    /// One entry with the comma after it; at most one error is reported up to that comma.
     fn entry(&mut self) -> Option<Entry> {
         let attributes = self.attributes();
         let Some(TokenTree::Ident(ident)) =
@@ -198,32 +199,31 @@ impl Parser<'_> {
         };
         let span = tree.span();
         let message = match tree {
-            TokenTree::Literal(_) => "expected a stage name without quotes, as `train`",
+            TokenTree::Literal(_) => "expected a stage name without quotes, such as `train`",
             tree if is_punct(tree, ',') => "expected a stage name before this comma",
-            _ => "expected a stage name, as `train`, or a group, as `checkpoint { save, load }`",
+            _ => {
+                "expected a stage name such as `train`, or a group such as `checkpoint { save, load }`"
+            }
         };
         self.errors.push(span, message);
         self.up_to_comma();
     }
 
-    /// Whether a name can stand in the module; a reserved one is told, and can.
+    /// Whether a name can be declared. A reserved one is an error, but is declared all the same, so
+    /// that its uses cause no further errors.
     fn is_stage_name(&mut self, ident: &Ident, is_group: bool) -> bool {
         let name = Name::of(ident);
         let text = &name.text;
         let problem = if is_keyword(text) {
-            format!("`{text}` is a keyword: name the stage otherwise")
+            format!("`{text}` is a keyword: choose another stage name")
         } else if !is_lower_snake(text) {
             let fixed = to_slug(text);
-            let near = if is_lower_snake(&fixed) {
-                format!(" (did you mean `{fixed}`?)")
-            } else {
-                String::new()
-            };
-            format!("`{text}` is no stage name{near}: expected `[a-z][a-z0-9_]*`")
+            let near = did_you_mean(is_lower_snake(&fixed).then_some(&fixed));
+            format!("`{text}` is not a valid stage name{near}: expected `[a-z][a-z0-9_]*`")
         } else if let Some(suffix) = RESERVED.iter().find(|end| !is_group && text.ends_with(**end))
         {
             let message = format!(
-                "`{text}` ends in `{suffix}`, which is kept for the time of whole runs and prepares"
+                "`{text}` ends in `{suffix}`, which is reserved for the time of whole runs and prepares"
             );
             self.errors.push(name.span, message);
             return true;
@@ -247,14 +247,13 @@ impl Parser<'_> {
     }
 }
 
-/// What to say of the tokens after a name where a comma should be.
+/// The error for tokens after a name where a comma should be.
 fn dashed(ident: &Ident, rest: &TokenStream) -> String {
     let written = format!("{ident}{rest}").replace(' ', "");
     let fixed = to_slug(&written);
     if written.contains('-') && is_lower_snake(&fixed) {
-        format!(
-            "`{written}` is no stage name (did you mean `{fixed}`?): expected `[a-z][a-z0-9_]*`"
-        )
+        let near = did_you_mean(Some(&fixed));
+        format!("`{written}` is not a valid stage name{near}: expected `[a-z][a-z0-9_]*`")
     } else {
         "expected a comma between stages".to_owned()
     }

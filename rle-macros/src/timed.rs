@@ -4,11 +4,12 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::LitStr;
 
-use crate::args::{self, Arg, Form, Runtime, Seen, is_path, ungrouped};
+use crate::args::{self, Arg, Form, Runtime, Seen};
 use crate::body;
 use crate::error::Errors;
-use crate::item::{Function, group_of};
-use crate::name::{is_keyword, is_lower_snake, to_slug};
+use crate::item::Function;
+use crate::name::{did_you_mean, is_keyword, is_lower_snake, to_slug};
+use crate::tokens::{group_of, is_path, ungrouped};
 
 const ATTRIBUTE: &str = "#[rle::timed]";
 const KNOWN: [&str; 5] = ["debug", "metric", "group", "in", "crate"];
@@ -87,31 +88,20 @@ impl Options {
         let mut has_stage = false;
         for (at, arg) in args.iter().enumerate() {
             let is_stage = at == 0 && arg.is_plain() && !arg.is_key_of(&KEYWORDS);
-            match arg.key().as_ref().map(|key| key.text.as_str()) {
+            let key = arg.key().map(|key| key.text);
+            if !is_stage && key.as_deref().is_some_and(|key| KNOWN.contains(&key)) {
+                seen.once(arg, errors);
+            }
+            match key.as_deref() {
                 _ if is_stage => {
                     has_stage = true;
                     options.stage = Stage::parse(arg, errors);
                 }
-                Some("debug") => {
-                    seen.once(arg, errors);
-                    options.debug = arg.switch(errors);
-                }
-                Some("metric") => {
-                    seen.once(arg, errors);
-                    options.metric = arg.switch(errors);
-                }
-                Some("group") => {
-                    seen.once(arg, errors);
-                    options.group = group_name(arg, errors).or(options.group);
-                }
-                Some("in") => {
-                    seen.once(arg, errors);
-                    options.place = arg.path(errors).or(options.place);
-                }
-                Some("crate") => {
-                    seen.once(arg, errors);
-                    runtime.set(arg, errors);
-                }
+                Some("debug") => options.debug = arg.switch(errors),
+                Some("metric") => options.metric = arg.switch(errors),
+                Some("group") => options.group = group_name(arg, errors).or(options.group),
+                Some("in") => options.place = arg.path(errors).or(options.place),
+                Some("crate") => runtime.set(arg, errors),
                 Some(_) => args::unknown(arg, &KNOWN, EXPECTED, errors),
                 None => {
                     let message = format!("one stage, then options: expected {EXPECTED}");
@@ -171,11 +161,11 @@ fn group_name(arg: &Arg, errors: &mut Errors) -> Option<LitStr> {
     let problem = if text.trim().is_empty() {
         "the group's name is empty"
     } else if text.contains(char::is_control) {
-        "the group's name holds a control character"
+        "the group's name contains a control character"
     } else {
         return Some(name);
     };
-    errors.push(name.span(), format!("{problem}: expected a text in one line"));
+    errors.push(name.span(), format!("{problem}: expected a string of one line"));
     None
 }
 
@@ -215,17 +205,13 @@ impl Stage {
             return Some(Self::Below(text.split('.').map(|word| Ident::new(word, span)).collect()));
         }
         let fixed = text.split('.').map(to_slug).collect::<Vec<_>>().join(".");
-        let near = if fixed.split('.').all(is_name) {
-            format!(" (did you mean `{fixed}`?)")
-        } else {
-            String::new()
-        };
+        let near = did_you_mean(fixed.split('.').all(is_name).then_some(&fixed));
         let problem = match text.as_str() {
             "" => "the stage name is empty".to_owned(),
-            _ => format!("`{text}` is no stage name{near}"),
+            _ => format!("`{text}` is not a valid stage name{near}"),
         };
         let message = format!(
-            "{problem}: expected a name declared by `rle::stages!`, as `train` or `checkpoint.save`"
+            "{problem}: expected a name declared by `rle::stages!`, such as `train` or `checkpoint.save`"
         );
         errors.push(span, message);
         None

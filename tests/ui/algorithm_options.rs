@@ -24,6 +24,10 @@ algorithms! {
     #[rle::algorithm(flag = "run-ippo")] bad_flag
     #[rle::algorithm(flag = "_run")] bad_flag_start
     #[rle::algorithm(flag = "run_numbers")] built_in_flag
+    #[rle::algorithm(flag = "gpus_per_run")] built_in_flag_of_the_suite
+    #[rle::algorithm(flag = "log_level")] built_in_flag_of_logging
+    #[rle::algorithm(flag = "only_locked")] built_in_flag_of_a_command
+    #[rle::algorithm(flag = "log")] built_in_section
     #[rle::algorithm(requires)] requires_nothing
     #[rle::algorithm(requires())] requires_empty
     #[rle::algorithm(requires("models/wm.bin"))] requires_no_label

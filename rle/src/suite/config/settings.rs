@@ -279,3 +279,6 @@ pub(crate) const LOG_KEYS: [(&str, &str); 8] = [
     ("tags", "log_tags"),
     ("flush_interval", "log_flush_interval"),
 ];
+
+#[cfg(test)]
+mod tests;
