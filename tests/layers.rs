@@ -496,3 +496,22 @@ fn files_are_short() {
     }
     assert_none(&faults);
 }
+
+#[test]
+fn the_guides_name_files_that_exist() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut faults = Vec::new();
+    for guide in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(workspace.join(guide)).expect("a guide can be read");
+        for (number, line) in text.lines().enumerate() {
+            let is_path = |word: &&str| !word.contains(' ') && word.contains('/');
+            for path in line.split('`').skip(1).step_by(2).filter(is_path) {
+                if !workspace.join(path).exists() {
+                    let line = number + 1;
+                    faults.push(format!("{guide}:{line}: `{path}` does not exist: correct it"));
+                }
+            }
+        }
+    }
+    assert_none(&faults);
+}

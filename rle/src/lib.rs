@@ -4,6 +4,8 @@
 #![cfg_attr(not(feature = "suite"), doc = "")]
 #![cfg_attr(not(feature = "suite"), doc = include_str!("timings.md"))]
 #![forbid(unsafe_code)]
+// On docs.rs, each item says which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // What the suite alone asks of the modules that both have; with the suite it is reported.
 #![cfg_attr(not(feature = "suite"), allow(dead_code, unused_imports))]
 
