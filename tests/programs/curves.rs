@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rle::Slug;
 use rle::metrics::{
-    Backend, HandedOver, LogMode, LogOptions, LoggedRun, MetricSink, RunLogger, RunOutcome,
+    Backend, LogMode, LogOptions, LoggedRun, MetricSink, RunLogger, RunOutcome, UploadOutcome,
 };
 use rle::value::Value;
 
@@ -59,12 +59,12 @@ fn send(options: &LogOptions, run: &LoggedRun) {
     let logger = RunLogger::start(options, run);
     (0..5).for_each(|step| logger.sink().log("loss", 0.5, step));
     for backend in logger.finish(RunOutcome::Complete).backends {
-        let Some(hand_over) = backend.hand_over else { continue };
-        assert!(hand_over.is_wanted());
-        match hand_over.start(Duration::from_mins(2)) {
-            HandedOver::Sent => println!("sent"),
-            HandedOver::NotStarted { reason } => {
-                println!("{reason}; run: {}", hand_over.command_line());
+        let Some(upload) = backend.upload else { continue };
+        assert!(upload.is_requested());
+        match upload.start(Duration::from_mins(2)) {
+            UploadOutcome::Sent => println!("sent"),
+            UploadOutcome::NotStarted { reason } => {
+                println!("{reason}; run: {}", upload.command_line());
             }
             other => println!("{other:?}"),
         }

@@ -1,4 +1,4 @@
-//! The run that is under way in this process, for code that has no context at hand.
+//! The sink of the active run of this process, for code without a context.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use crate::sync::RwLock;
 
 static CURRENT: RwLock<Option<MetricSink>> = RwLock::new(None);
 
-/// Metrics of the run are logged there, and by [`log_metric`], while it lives.
+/// While it lives, [`log_metric`] and metric stages log to the run's sink.
 #[must_use]
 pub(crate) struct Current(());
 
@@ -36,24 +36,24 @@ fn with_current<T>(use_it: impl FnOnce(&MetricSink) -> T) -> Option<T> {
     CURRENT.read().as_ref().map(use_it)
 }
 
-/// Logs a value of the run that is under way, on whatever thread, as
+/// Logs a value of the active run, from any thread, as
 /// [`RunContext::log`](crate::RunContext::log) does. Outside of a run nothing is logged.
 ///
 /// ```
 /// rle::log_metric("train/loss", 0.25, 100);
 /// ```
 pub fn log_metric(name: impl AsRef<str>, value: impl LogValue, step: impl LogStep) {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static WARNED: AtomicBool = AtomicBool::new(false);
     let name = name.as_ref();
     let logged = with_current(|sink| sink.log(name, value.as_logged(), step.as_step()));
-    if logged.is_none() && !SAID.swap(true, Ordering::Relaxed) {
-        tracing::debug!("metric `{name}` is not logged: no run is under way");
+    if logged.is_none() && !WARNED.swap(true, Ordering::Relaxed) {
+        tracing::debug!("metric `{name}` is not logged: no run is active");
     }
 }
 
-/// Hands what is logged so far to the system; for a process that ends without ending its run.
+/// Flushes what is logged so far, for a process that exits without ending its run.
 pub(crate) fn flush_current() {
-    // Not under the lock: a run may end meanwhile.
+    // The lock is released before the flush, so that the run can end in the meantime.
     let sink = with_current(Clone::clone);
     sink.inspect(|sink| {
         sink.flush();

@@ -1,13 +1,9 @@
-//! Where the files of a run lie: `<log_dir>/<project>/<name>/<backend>`.
+//! The directories and slots of a run's files: `<log_dir>/<project>/<name>/<backend>`.
 
-#[cfg(feature = "loggers")]
+use super::run::LogOptions;
 #[cfg(feature = "loggers")]
 use super::run::{Backend, LoggedRun};
-#[cfg(feature = "loggers")]
-use crate::sync::Mutex;
 use crate::value::digest::{self, FieldHasher};
-#[cfg(feature = "loggers")]
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Longer directory names are cut, in bytes; every file system takes 255.
@@ -19,8 +15,15 @@ pub(super) fn slot(run: &LoggedRun) -> String {
     format!("{}_{}", run.slug, run.run_idx)
 }
 
+impl LogOptions {
+    /// The directory of an experiment's runs, with one for each backend; `None` without backends.
+    pub(crate) fn experiment_dir(&self, project: &str, name: &str) -> Option<PathBuf> {
+        (!self.backends.is_empty()).then(|| experiment(&self.log_dir, project, name))
+    }
+}
+
 /// The directory of an experiment.
-pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
+fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
     log_dir.join(directory_name(project)).join(directory_name(name))
 }
 
@@ -28,22 +31,6 @@ pub(super) fn experiment(log_dir: &Path, project: &str, name: &str) -> PathBuf {
 #[cfg(feature = "loggers")]
 pub(super) fn directory(run: &LoggedRun, log_dir: &Path, backend: Backend) -> PathBuf {
     experiment(log_dir, &run.project, &run.name).join(backend.name())
-}
-
-/// The project as a backend takes it; that it is another one is said once in a process, not once
-/// a run.
-#[cfg(feature = "loggers")]
-pub(super) fn accepted_project(backend: &str, project: &str, accepted: String) -> String {
-    static SAID: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
-    if accepted != project {
-        let key = (backend.to_owned(), project.to_owned());
-        if SAID.lock().insert(key) {
-            tracing::warn!(
-                "{backend} takes no project called `{project}`; it is `{accepted}` there"
-            );
-        }
-    }
-    accepted
 }
 
 /// A directory name for a free text, which it is where it can be.

@@ -1,9 +1,22 @@
-//! Metric loggers: what a run logs, as files that TensorBoard, W&B and SwanLab show.
+//! Metric loggers: write what a run logs to files that TensorBoard, W&B and SwanLab read.
 //!
 //! A [`RunLogger`] owns the writer thread of one run; training threads log to its
-//! [`MetricSink`]. Nothing in here ever fails a run: errors are one warning, and lost points are
-//! counted in the [`LogReport`]. It never reads records and never speaks to a service: that is
-//! left to the vendors' own tools ([`HandOver`]).
+//! [`MetricSink`]. An error never fails a run: the first one of each backend is a warning, and
+//! lost points are counted in the [`LogReport`]. This module never reads records and never talks
+//! to a service: the vendors' own tools do that ([`Upload`]).
+//!
+//! - `number`: the values and steps that can be logged.
+//! - `run`: the description of a run, its outcome, and the options.
+//! - `layout`: the directories and slots of a run's files.
+//! - `upload`: starts a vendor's own tool, which uploads a run.
+//! - `sink`: the queue between training threads and the writer thread.
+//! - `logger`: the interface of all backends.
+//! - `backends`: the files of TensorBoard, W&B and SwanLab.
+//! - `factory`: chooses the backends of a run.
+//! - `report`: what the loggers report at the end of a run.
+//! - `writer`: the work of the writer thread.
+//! - `run_logger`: the handle of one run's metrics.
+//! - `current`: the sink of the active run, for code without a context.
 //!
 //! ```
 //! use rle::Slug;
@@ -36,79 +49,27 @@
 #[cfg(feature = "loggers")]
 mod backends;
 mod current;
-mod hand_over;
+mod factory;
 mod layout;
 mod logger;
 mod number;
+mod report;
 mod run;
+mod run_logger;
 mod sink;
-#[cfg(feature = "loggers")]
-#[cfg(test)]
+#[cfg(all(test, feature = "loggers"))]
 mod tests;
-
-use std::io;
-use std::path::{Path, PathBuf};
+mod upload;
+mod writer;
 
 pub use current::log_metric;
 pub(crate) use current::{Current, flush_current};
-pub use hand_over::{HandOver, HandedOver};
-pub use logger::{BackendReport, Fault, LogReport, MetricLogger, RunLogger};
+pub(crate) use factory::directories;
+pub use logger::{MetricLogger, WriteError};
 pub use number::{LogStep, LogValue};
+pub use report::{BackendReport, LogReport};
 pub use run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
-pub(crate) use sink::Standing;
-pub use sink::{Batch, Began, MetricSink, Point};
-
-/// The loggers that the options ask for.
-#[cfg(feature = "loggers")]
-fn loggers(options: &LogOptions, run: &LoggedRun) -> Vec<Box<dyn MetricLogger>> {
-    let mut loggers: Vec<Box<dyn MetricLogger>> = Vec::new();
-    for backend in &options.backends {
-        let disabled = options.mode == LogMode::Disabled;
-        match backend {
-            Backend::TensorBoard => {
-                loggers.push(Box::new(backends::tensorboard::TensorBoard::new(options, run)));
-            }
-            Backend::Wandb | Backend::Swanlab if disabled => {}
-            Backend::Wandb => loggers.push(Box::new(backends::wandb::Wandb::new(options, run))),
-            Backend::Swanlab => {
-                loggers.push(Box::new(backends::swanlab::Swanlab::new(options, run)))
-            }
-        }
-    }
-    loggers
-}
-
-/// No loggers: this program was built without them.
-#[cfg(not(feature = "loggers"))]
-fn loggers(options: &LogOptions, _run: &LoggedRun) -> Vec<Box<dyn MetricLogger>> {
-    if !options.backends.is_empty() {
-        tracing::warn!("metrics are not logged: this program is built without feature `loggers`");
-    }
-    Vec::new()
-}
-
-/// What the backends have of a slot (`ippo_1`) below the directory of an experiment.
-///
-/// # Errors
-/// When a directory cannot be listed.
-#[cfg(feature = "loggers")]
-pub(crate) fn directories(experiment: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
-    let curves = experiment.join(Backend::TensorBoard.name()).join(slot);
-    let mut found: Vec<PathBuf> = curves.is_dir().then_some(curves).into_iter().collect();
-    found.extend(backends::wandb::Wandb::directories(
-        &experiment.join(Backend::Wandb.name()),
-        slot,
-    )?);
-    found.extend(backends::swanlab::Swanlab::directories(
-        &experiment.join(Backend::Swanlab.name()),
-        slot,
-    )?);
-    Ok(found)
-}
-
-/// None: this program was built without loggers.
-#[cfg(not(feature = "loggers"))]
-#[expect(clippy::unnecessary_wraps, reason = "with loggers it can fail")]
-pub(crate) fn directories(_experiment: &Path, _slot: &str) -> io::Result<Vec<PathBuf>> {
-    Ok(Vec::new())
-}
+pub use run_logger::RunLogger;
+pub(crate) use sink::MetricState;
+pub use sink::{Batch, MetricSink, Point, RunClock};
+pub use upload::{Upload, UploadOutcome};

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::layout;
 use crate::value::Value;
 use crate::{Error, Slug, near_match};
 
@@ -22,7 +21,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them.
+    /// All backends.
     pub const ALL: [Self; 3] = [Self::TensorBoard, Self::Wandb, Self::Swanlab];
 
     /// As the user writes it: `tensorboard`, `wandb`, `swanlab`.
@@ -151,10 +150,10 @@ pub struct LoggedRun {
     pub config: Value,
     /// Tags of W&B and SwanLab.
     pub tags: Vec<String>,
-    /// What the run is a computation of: its request hash. A run goes on only with curves of the
+    /// What the run is a computation of: its request hash. A run resumes only curves of the
     /// same request.
     pub request: String,
-    /// The step of the checkpoint that the run goes on from; `None` for a run from the start.
+    /// The step of the checkpoint that the run resumes from; `None` for a run from the start.
     pub resume_step: Option<i64>,
 }
 
@@ -162,24 +161,25 @@ pub struct LoggedRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// It has done all it had to do.
+    /// It finished all of its work.
     Complete,
     /// It failed, with this error.
     Failed(String),
-    /// It was asked to stop before its end; a later run goes on from its checkpoint.
+    /// It was asked to stop before its end; a later run resumes from its checkpoint.
     Interrupted,
 }
 
 /// Where and how to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogOptions {
     /// The directory that holds a directory for each project.
     pub log_dir: PathBuf,
     /// The programs to write for; with none, only last values are kept.
     pub backends: Vec<Backend>,
-    /// What W&B and SwanLab do at the end.
+    /// Whether W&B and SwanLab runs are uploaded at the end.
     pub mode: LogMode,
-    /// What a killed process may lose at most.
+    /// How long points may wait before they are written: what a killed process can lose.
     pub flush_interval: Duration,
 }
 
@@ -192,11 +192,6 @@ impl LogOptions {
             mode: LogMode::Offline,
             flush_interval: Duration::from_secs(2),
         }
-    }
-
-    /// Where the runs of an experiment lie, with a directory for each backend; none without any.
-    pub(crate) fn experiment_dir(&self, project: &str, name: &str) -> Option<PathBuf> {
-        (!self.backends.is_empty()).then(|| layout::experiment(&self.log_dir, project, name))
     }
 }
 

@@ -139,7 +139,7 @@ fn a_directory_that_cannot_be_made_is_one_problem_of_each_backend() {
     });
     assert_eq!((warnings.len(), report.lost()), (3, 10), "{warnings:?}");
     for backend in &report.backends {
-        assert_eq!((backend.lost, &backend.hand_over), (10, &None));
+        assert_eq!((backend.lost, &backend.upload), (10, &None));
         assert!(backend.problem.is_some());
     }
 }
@@ -157,8 +157,8 @@ fn a_project_that_a_service_refuses_is_another_one_there_and_said_once() {
     assert_eq!(
         texts,
         [
-            "W&B takes no project called `50% of/it`; it is `50_ of_it` there",
-            "SwanLab takes no project called `50% of/it`; it is `50__of_it` there"
+            "W&B does not accept the project name `50% of/it`; the project is called `50_ of_it` there",
+            "SwanLab does not accept the project name `50% of/it`; the project is called `50__of_it` there"
         ]
     );
 }

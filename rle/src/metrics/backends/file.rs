@@ -1,13 +1,13 @@
-//! A file that only whole records reach: what a failed write left is cut off again.
+//! A file being appended to, which never ends in a torn record: a failed write is cut off again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::metrics::logger::Fault;
+use crate::metrics::logger::WriteError;
 
-/// What may wait in memory for a disk that refuses, in bytes.
-const PATIENCE: usize = 4 << 20;
+/// How many bytes may wait in memory while the disk refuses writes.
+const MAX_WAITING_BYTES: usize = 4 << 20;
 
 /// A file being appended to, with the bytes that are not yet in it.
 #[derive(Debug)]
@@ -18,15 +18,15 @@ pub(in crate::metrics) struct LogFile {
     waiting: Vec<u8>,
     /// Points within the waiting bytes.
     points: u64,
-    /// How far the file may reach; more than `start` when its last record is to be replaced.
-    reach: u64,
+    /// The length that the file may have; more than `start` when its last record is to be replaced.
+    length: u64,
 }
 
 impl LogFile {
     /// A new file; one that exists is an error.
     pub(in crate::metrics) fn create(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        Ok(Self { file, start: 0, waiting: Vec::new(), points: 0, reach: 0 })
+        Ok(Self { file, start: 0, waiting: Vec::new(), points: 0, length: 0 })
     }
 
     /// The offset of the next byte.
@@ -58,10 +58,10 @@ impl LogFile {
     ///
     /// # Errors
     /// What waits stays for the next attempt, unless it has become too much: then it is lost.
-    pub(in crate::metrics) fn flush(&mut self) -> Result<(), Fault> {
+    pub(in crate::metrics) fn flush(&mut self) -> Result<(), WriteError> {
         self.write_waiting().map_err(|source| {
-            let lost = if self.waiting.len() > PATIENCE { self.discard() } else { 0 };
-            Fault { lost, source }
+            let lost = if self.waiting.len() > MAX_WAITING_BYTES { self.discard() } else { 0 };
+            WriteError { lost, source }
         })
     }
 
@@ -69,20 +69,20 @@ impl LogFile {
     ///
     /// # Errors
     /// What waits is lost.
-    pub(in crate::metrics) fn close(&mut self) -> Result<(), Fault> {
-        self.write_waiting().map_err(|source| Fault { lost: self.discard(), source })?;
-        self.file.sync_data().map_err(Fault::from)
+    pub(in crate::metrics) fn close(&mut self) -> Result<(), WriteError> {
+        self.write_waiting().map_err(|source| WriteError { lost: self.discard(), source })?;
+        self.file.sync_data().map_err(WriteError::from)
     }
 
     fn write_waiting(&mut self) -> io::Result<()> {
-        if self.waiting.is_empty() && self.reach <= self.start {
+        if self.waiting.is_empty() && self.length <= self.start {
             return Ok(());
         }
         let written = self.file.seek(SeekFrom::Start(self.start)).and_then(|_| {
             self.file.write_all(&self.waiting)?;
             let end = self.start + self.waiting.len() as u64;
             // The record that was replaced may have been longer.
-            if end < self.reach { self.file.set_len(end) } else { Ok(()) }
+            if end < self.length { self.file.set_len(end) } else { Ok(()) }
         });
         if let Err(error) = written {
             // A torn record would hide everything after it; if even this fails, the next write
@@ -91,7 +91,7 @@ impl LogFile {
             return Err(error);
         }
         self.start += self.waiting.len() as u64;
-        self.reach = self.start;
+        self.length = self.start;
         self.waiting.clear();
         self.points = 0;
         Ok(())
@@ -139,8 +139,8 @@ mod tests {
         file.flush().unwrap();
         file.waiting().extend_from_slice(&vec![1; 30 << 10]);
         file.add_points(3);
-        let fault = file.flush().unwrap_err();
-        assert_eq!((fault.lost, fault.source.kind()), (0, io::ErrorKind::StorageFull));
+        let error = file.flush().unwrap_err();
+        assert_eq!((error.lost, error.source.kind()), (0, io::ErrorKind::StorageFull));
         assert_eq!(fs::read(&path).unwrap(), b"first");
         fs::remove_file(ballast).unwrap();
         file.flush().unwrap();
@@ -151,7 +151,7 @@ mod tests {
     fn what_a_full_disk_refuses_for_long_is_counted_and_does_not_grow() {
         let Some(disk) = SmallDisk::mount() else { return };
         let mut file = LogFile::create(&disk.join("log")).unwrap();
-        file.waiting().resize(PATIENCE + 1, 0);
+        file.waiting().resize(MAX_WAITING_BYTES + 1, 0);
         file.add_points(1_000);
         assert_eq!(file.flush().unwrap_err().lost, 1_000);
         assert_eq!(file.waiting().len(), 0);

@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::metrics::backends::checksum::CRC32;
-use crate::metrics::backends::file::LogFile;
-use crate::metrics::logger::Fault;
+use super::checksum::CRC32;
+use super::file::LogFile;
+use crate::metrics::logger::WriteError;
 
 const BLOCK: usize = 32_768;
 const CHUNK_HEADER: usize = 7;
@@ -22,13 +22,13 @@ const REWRITE_BYTES: usize = 1 << 20;
 /// The first bytes of a file: who wrote it, in which version.
 pub(super) type Header = [u8; 7];
 
-/// What becomes of a record when its log is gone on with.
+/// What happens to a record of an earlier attempt when its log is continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::metrics) enum Verdict {
+pub(in crate::metrics) enum RecordAction {
     Keep,
-    /// It is written anew, such as the end of a run that now goes on.
+    /// It is written again later, such as the end of a run that is resumed.
     Drop,
-    /// It is of the past that the run has gone back behind.
+    /// It is after the checkpoint that the run resumes from.
     Supersede,
 }
 
@@ -46,7 +46,7 @@ impl RecordLog {
         Ok(Self { file })
     }
 
-    /// Goes on with the log at `path`, for each of whose records `judge` decides.
+    /// Continues the log at `path` with the records that `filter` keeps.
     ///
     /// A torn tail is cut off. A kill in between leaves the old file or the new one. Where a
     /// record is superseded, the old file stays beside the new one, under a name that no reader
@@ -54,7 +54,7 @@ impl RecordLog {
     pub(in crate::metrics) fn reopen(
         path: &Path,
         header: Header,
-        mut judge: impl FnMut(&[u8]) -> Verdict,
+        mut filter: impl FnMut(&[u8]) -> RecordAction,
     ) -> io::Result<Self> {
         let mut records = Records::open(path, header)?;
         let draft = path.with_extension("draft");
@@ -65,16 +65,16 @@ impl RecordLog {
         let mut log = Self::create(&draft, header)?;
         let mut superseded = false;
         while let Some(record) = records.next_record()? {
-            match judge(record) {
-                Verdict::Keep => log.append(record, 0),
-                Verdict::Drop => {}
-                Verdict::Supersede => superseded = true,
+            match filter(record) {
+                RecordAction::Keep => log.append(record, 0),
+                RecordAction::Drop => {}
+                RecordAction::Supersede => superseded = true,
             }
             if log.file.waiting().len() > REWRITE_BYTES {
-                log.file.flush().map_err(|fault| fault.source)?;
+                log.file.flush().map_err(|error| error.source)?;
             }
         }
-        log.file.close().map_err(|fault| fault.source)?;
+        log.file.close().map_err(|error| error.source)?;
         if superseded {
             let aside = aside_name(path);
             fs::hard_link(path, &aside).or_else(|_| fs::copy(path, &aside).map(drop))?;
@@ -124,16 +124,16 @@ impl RecordLog {
         self.file.add_points(points);
     }
 
-    pub(in crate::metrics) fn flush(&mut self) -> Result<(), Fault> {
+    pub(in crate::metrics) fn flush(&mut self) -> Result<(), WriteError> {
         self.file.flush()
     }
 
-    pub(in crate::metrics) fn close(&mut self) -> Result<(), Fault> {
+    pub(in crate::metrics) fn close(&mut self) -> Result<(), WriteError> {
         self.file.close()
     }
 }
 
-/// The whole records of a log, in order, as far as it is valid.
+/// Reads the complete records of a log, up to the first invalid byte.
 pub(in crate::metrics) struct Records {
     reader: BufReader<File>,
     offset: u64,
@@ -281,7 +281,7 @@ mod tests {
         fs::write(&path, &torn).unwrap();
         let aside = aside_name(&path);
         let mut log = RecordLog::reopen(&path, HEADER, |record| {
-            if record.len() == 20 { Verdict::Supersede } else { Verdict::Keep }
+            if record.len() == 20 { RecordAction::Supersede } else { RecordAction::Keep }
         })
         .unwrap();
         log.append(b"more", 1);
@@ -297,7 +297,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, b":OTH\x01\x02\x03rest").unwrap();
-        assert!(RecordLog::reopen(&path, HEADER, |_| Verdict::Keep).is_err());
+        assert!(RecordLog::reopen(&path, HEADER, |_| RecordAction::Keep).is_err());
         assert_eq!(fs::read(&path).unwrap(), b":OTH\x01\x02\x03rest");
     }
 }

@@ -9,18 +9,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::metrics::backends::record_log::{Header, RecordLog, Verdict};
-use crate::metrics::backends::segment::{self, Segment};
-use crate::metrics::backends::wire::{self, Fields};
-use crate::metrics::hand_over::HandOver;
-use crate::metrics::layout::{self, short_hash};
-use crate::metrics::logger::{Fault, MetricLogger};
-use crate::metrics::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
-use crate::metrics::sink::{Batch, Began, Point};
+use super::offline_run::{self, NUM, OfflineRun, limit_chars};
+use super::record_log::RecordAction;
+use super::run_directory::{Format, RunDirectory};
+use super::wire::{self, Fields};
+use crate::metrics::layout::short_hash;
+use crate::metrics::logger::{MetricLogger, WriteError};
+use crate::metrics::run::{Backend, LogOptions, LoggedRun, RunOutcome};
+use crate::metrics::sink::{Batch, Point, RunClock};
+use crate::metrics::upload::Upload;
 use crate::value::Value;
 
-const HEADER: Header = *b":SWL\xd6\xe1\x02";
-const DIRECTORY_PREFIX: &str = "run-";
+static FORMAT: Format = Format {
+    backend: Backend::Swanlab,
+    header: *b":SWL\xd6\xe1\x02",
+    directory_prefix: "run-",
+    // SwanLab accepts ids of at most 21 lower-case letters and digits.
+    slot_prefix: |slot| short_hash("rle log slot", &[slot], 9),
+};
 /// The longest project, name or tag, and key that SwanLab takes, in characters.
 const PROJECT_CHARS: usize = 100;
 const NAME_CHARS: usize = 512;
@@ -29,7 +35,6 @@ const KEY_CHARS: usize = 512;
 const LAST_STEP: i64 = 1 << 48;
 
 mod record {
-    pub(in crate::metrics) const NUM: u32 = 1;
     pub(in crate::metrics) const TIMESTAMP: u32 = 2;
     pub(in crate::metrics) const START: u32 = 10;
     pub(in crate::metrics) const FINISH: u32 = 11;
@@ -38,17 +43,12 @@ mod record {
     pub(in crate::metrics) const SAVE: u32 = 20;
 }
 
-/// A run as one `.swanlab` file, which a resumed run goes on with.
+/// A run as one `.swanlab` file, which a resumed run continues.
 ///
 /// SwanLab's tool sends the points of a name at steps that the service does not have yet: of two
 /// at one step the first counts.
 pub(in crate::metrics) struct Swanlab {
-    run: LoggedRun,
-    online: bool,
-    root: PathBuf,
-    directory: PathBuf,
-    id: String,
-    log: Option<RecordLog>,
+    offline: OfflineRun,
     /// The number of the last record that counts.
     num: i64,
     keys: Vec<Key>,
@@ -56,8 +56,6 @@ pub(in crate::metrics) struct Swanlab {
     columns: HashSet<String>,
     unfit: u64,
     warned_of_key: bool,
-    /// A record being put together.
-    bytes: Vec<u8>,
 }
 
 struct Key {
@@ -67,104 +65,76 @@ struct Key {
     described: bool,
 }
 
+/// The directories of a slot (`ippo_1`) below the directory of an experiment.
+pub(in crate::metrics) fn directories(experiment: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
+    FORMAT.directories(experiment, slot)
+}
+
 impl Swanlab {
     pub(in crate::metrics) fn new(options: &LogOptions, run: &LoggedRun) -> Self {
-        let root = layout::directory(run, &options.log_dir, Backend::Swanlab);
         Self {
-            run: run.clone(),
-            online: options.mode == LogMode::Online,
-            directory: root.clone(),
-            root,
-            id: String::new(),
-            log: None,
+            offline: OfflineRun::new(&FORMAT, options, run),
             num: 0,
             keys: Vec::new(),
             columns: HashSet::new(),
             unfit: 0,
             warned_of_key: false,
-            bytes: Vec::new(),
         }
     }
 
-    fn log(&mut self) -> &mut RecordLog {
-        self.log.as_mut().expect("a logger is started before it is used")
-    }
-
-    /// The first digits of the ids of a slot: SwanLab's own ids are 21 lower-case letters and
-    /// digits at most.
-    fn slot_digits(&self) -> String {
-        slot_digits(&layout::slot(&self.run))
-    }
-
-    /// What a slot has below a directory of this backend.
-    pub(in crate::metrics) fn directories(root: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
-        let found = segment::segments(root, DIRECTORY_PREFIX, &slot_digits(slot))?;
-        Ok(found.into_iter().map(|segment| segment.directory).collect())
-    }
-
-    fn request_digits(&self) -> String {
-        short_hash("rle log request", &[&self.run.request], 6)
-    }
-
-    fn start_afresh(&mut self, seconds: f64, latest: Option<&str>) -> io::Result<()> {
-        self.id = self.slot_digits() + &self.request_digits() + &segment::nonce(6);
-        self.directory = segment::create(&self.root, DIRECTORY_PREFIX, &self.id, seconds, latest)?;
-        let files = self.directory.join("files");
+    fn start_new(&mut self, seconds: f64, earlier: &[RunDirectory]) -> io::Result<()> {
+        self.offline.create(None, seconds, earlier)?;
+        let files = self.offline.directory.path.join("files");
         fs::create_dir(&files)?;
         let config = fs::canonicalize(&files)?.join("config.yaml");
-        fs::write(&config, config_yaml(&self.run.config))?;
+        fs::write(&config, config_yaml(&self.offline.run.config))?;
         self.num = 0;
-        self.log = Some(RecordLog::create(&run_file(&self.directory, &self.id), HEADER)?);
-        let (run, id) = (self.run.clone(), self.id.clone());
-        self.append(-1, record::START, seconds, 0, |out| start_record(out, &run, &id, seconds));
+        let mut start = Vec::new();
+        start_record(&mut start, &self.offline, seconds);
+        self.append(-1, record::START, seconds, 0, |out| out.extend_from_slice(&start));
         self.append(-3, record::SAVE, seconds, 0, |out| {
             wire::text(out, 1, "config");
             wire::text(out, 2, &config.to_string_lossy());
             wire::uint(out, 5, 1);
         });
-        self.log().flush().map_err(|fault| fault.source)
+        self.offline.flush()
     }
 
-    fn go_on(&mut self, seconds: f64, kept_through: i64) -> io::Result<()> {
-        let digits = self.slot_digits() + &self.request_digits();
-        let earlier = segment::segments(&self.root, DIRECTORY_PREFIX, &digits)?;
-        let Some(last) = earlier.last() else { return self.start_afresh(seconds, None) };
-        match self.reopen(last, kept_through) {
-            Err(error) if segment::is_unborn(&error) => {
-                segment::set_aside(last)?;
-                self.start_afresh(seconds, Some(&last.stamp))
-            }
-            reopened => reopened,
+    fn resume(&mut self, seconds: f64, kept_through: i64) -> io::Result<()> {
+        let earlier = self.offline.earlier_of_request()?;
+        let Some(last) = earlier.last() else { return self.start_new(seconds, &[]) };
+        if self.reopen(last, kept_through)? {
+            return Ok(());
         }
+        last.set_aside()?;
+        self.start_new(seconds, &earlier)
     }
 
-    fn reopen(&mut self, last: &Segment, kept_through: i64) -> io::Result<()> {
+    /// False where the writer of the earlier file was killed before its first records.
+    fn reopen(&mut self, last: &RunDirectory, kept_through: i64) -> io::Result<bool> {
         let (mut columns, mut num, mut started) = (HashSet::new(), 0, false);
-        let log = RecordLog::reopen(&run_file(&last.directory, &last.id), HEADER, |bytes| {
+        let opened = self.offline.reopen(last, |bytes| {
             let has = |kind| Fields::bytes_of(bytes, kind);
             if has(record::FINISH).is_some() {
-                return Verdict::Drop;
+                return RecordAction::Drop;
             }
             if let Some(scalar) = has(record::SCALAR) {
                 let step = Fields::number_of(scalar, 2).unwrap_or(0).cast_signed();
                 if step > kept_through {
-                    return Verdict::Supersede;
+                    return RecordAction::Supersede;
                 }
             }
             if let Some(key) = has(record::COLUMN).and_then(|column| Fields::text_of(column, 3)) {
                 columns.insert(key.to_owned());
             }
             started |= has(record::START).is_some();
-            num = num.max(Fields::number_of(bytes, record::NUM).unwrap_or(0).cast_signed());
-            Verdict::Keep
+            num = num.max(Fields::number_of(bytes, NUM).unwrap_or(0).cast_signed());
+            RecordAction::Keep
         })?;
-        if !started {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        if opened && started {
+            (self.num, self.columns) = (num, columns);
         }
-        (self.log, self.num, self.columns) = (Some(log), num, columns);
-        self.directory.clone_from(&last.directory);
-        self.id.clone_from(&last.id);
-        Ok(())
+        Ok(opened && started)
     }
 
     fn append(
@@ -175,13 +145,10 @@ impl Swanlab {
         points: u64,
         fill: impl FnOnce(&mut Vec<u8>),
     ) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        wire::int(&mut bytes, record::NUM, num);
-        wire::timestamp(&mut bytes, record::TIMESTAMP, seconds);
-        wire::message(&mut bytes, field, fill);
-        self.log().append(&bytes, points);
-        self.bytes = bytes;
+        self.offline.append(num, points, |out| {
+            wire::timestamp(out, record::TIMESTAMP, seconds);
+            wire::message(out, field, fill);
+        });
     }
 
     fn next_num(&mut self) -> i64 {
@@ -194,8 +161,8 @@ impl Swanlab {
             let text = key_text(name);
             if text != **name && !std::mem::replace(&mut self.warned_of_key, true) {
                 tracing::warn!(
-                    "SwanLab takes no metric called `{}`; it is `{text}` there, and others are \
-                     changed alike",
+                    "SwanLab does not accept the metric name `{}`; the metric is called `{text}` there; \
+                     other names are changed alike",
                     &name[..name.floor_char_boundary(40)]
                 );
             }
@@ -244,37 +211,33 @@ impl Swanlab {
     }
 }
 
-fn slot_digits(slot: &str) -> String {
-    short_hash("rle log slot", &[slot], 9)
-}
-
 impl MetricLogger for Swanlab {
     fn name(&self) -> &'static str {
         Backend::Swanlab.name()
     }
 
     fn directory(&self) -> PathBuf {
-        self.directory.clone()
+        self.offline.directory.path.clone()
     }
 
-    fn start(&mut self, began: Began, kept_through: Option<i64>) -> io::Result<()> {
+    fn start(&mut self, clock: RunClock, kept_through: Option<i64>) -> io::Result<()> {
         if let Some(kept_through) = kept_through {
-            return self.go_on(began.seconds(), kept_through);
+            return self.resume(clock.start_seconds(), kept_through);
         }
-        let earlier = segment::segments(&self.root, DIRECTORY_PREFIX, &self.slot_digits())?;
-        earlier.iter().try_for_each(segment::set_aside)?;
-        self.start_afresh(began.seconds(), earlier.last().map(|segment| segment.stamp.as_str()))
+        let earlier = self.offline.earlier_of_slot()?;
+        earlier.iter().try_for_each(RunDirectory::set_aside)?;
+        self.start_new(clock.start_seconds(), &earlier)
     }
 
-    fn write(&mut self, batch: &Batch<'_>) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
         self.learn_keys(batch.names);
         for point in batch.points {
-            self.add_point(point, batch.began.at(point.nanos));
+            self.add_point(point, batch.clock.seconds_at(point.nanos));
         }
-        self.log().flush()
+        self.offline.log().flush()
     }
 
-    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), Fault> {
+    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), WriteError> {
         let end = match outcome {
             Some(RunOutcome::Complete) => Some((1, "")),
             Some(RunOutcome::Failed(error)) => Some((2, error.as_str())),
@@ -288,43 +251,34 @@ impl MetricLogger for Swanlab {
                 wire::timestamp(out, 3, seconds);
             });
         }
-        self.log().close()
+        self.offline.log().close()
     }
 
     fn unfit(&self) -> u64 {
         self.unfit
     }
 
-    fn hand_over(&self) -> Option<HandOver> {
+    fn upload(&self) -> Option<Upload> {
         // Without an id each call would make another run there.
-        let directory = self.directory.clone().into_os_string();
-        let arguments = ["sync".into(), "--id".into(), self.id.clone().into(), directory];
-        Some(HandOver::new("swanlab", arguments, self.online, &self.directory))
+        Some(self.offline.upload(&["--id", &self.offline.directory.id]))
     }
 }
 
-fn run_file(directory: &Path, id: &str) -> PathBuf {
-    directory.join(format!("run-{id}.swanlab"))
-}
-
-fn start_record(out: &mut Vec<u8>, run: &LoggedRun, id: &str, seconds: f64) {
-    wire::text(out, 1, &project_name(&run.project));
-    wire::text(out, 4, cut(&format!("{}-{}", run.name, layout::slot(run)), NAME_CHARS));
-    for tag in run.tags.iter().filter(|tag| !tag.is_empty()) {
-        wire::text(out, 6, cut(tag, NAME_CHARS));
+fn start_record(out: &mut Vec<u8>, offline: &OfflineRun, seconds: f64) {
+    wire::text(out, 1, &project_name(&offline.run.project));
+    wire::text(out, 4, limit_chars(&offline.display_name(), NAME_CHARS));
+    for tag in offline.tags(NAME_CHARS) {
+        wire::text(out, 6, tag);
     }
-    wire::text(out, 7, cut(&run.group, NAME_CHARS));
-    wire::text(out, 10, id);
+    wire::text(out, 7, limit_chars(&offline.run.group, NAME_CHARS));
+    wire::text(out, 10, &offline.directory.id);
     wire::timestamp(out, 12, seconds);
 }
 
 /// The project as SwanLab takes it: 1 to 100 of `a-z`, `A-Z`, `0-9`, `_`, `-`, `+`, `.`.
 fn project_name(project: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
-    let cleaned: String = project.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    let name = cut(&cleaned, PROJECT_CHARS);
-    let name = if name.is_empty() { "_" } else { name };
-    layout::accepted_project("SwanLab", project, name.to_owned())
+    let accepts = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+    offline_run::project_name("SwanLab", project, accepts, PROJECT_CHARS, "_")
 }
 
 /// The key for a name: 1 to 512 characters, none of them a control character, and neither `.`
@@ -335,11 +289,7 @@ fn key_text(name: &str) -> String {
     if trimmed == name && name.chars().count() <= KEY_CHARS {
         return name.to_owned();
     }
-    format!("{}-{}", cut(trimmed, KEY_CHARS - 9), short_hash("rle log key", &[name], 8))
-}
-
-fn cut(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
+    format!("{}-{}", limit_chars(trimmed, KEY_CHARS - 9), short_hash("rle log key", &[name], 8))
 }
 
 /// The configuration as SwanLab keeps it: each key with its place and its value.

@@ -10,16 +10,16 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::checksum::CRC32C;
+use super::file::LogFile;
+use super::hparams::{self, Plain};
+use super::record_log::aside_name;
+use super::wire::{self, Fields};
 use crate::machine::host;
-use crate::metrics::backends::checksum::CRC32C;
-use crate::metrics::backends::file::LogFile;
-use crate::metrics::backends::hparams::{self, Plain};
-use crate::metrics::backends::record_log::aside_name;
-use crate::metrics::backends::wire::{self, Fields};
 use crate::metrics::layout;
-use crate::metrics::logger::{Fault, MetricLogger};
+use crate::metrics::logger::{MetricLogger, WriteError};
 use crate::metrics::run::{Backend, LogOptions, LoggedRun, RunOutcome};
-use crate::metrics::sink::{Batch, Began, Point};
+use crate::metrics::sink::{Batch, Point, RunClock};
 
 /// Every reader knows event files by this part of their name.
 const MARK: &str = "tfevents";
@@ -150,7 +150,7 @@ impl MetricLogger for TensorBoard {
         self.directory.clone()
     }
 
-    fn start(&mut self, began: Began, kept_through: Option<i64>) -> io::Result<()> {
+    fn start(&mut self, clock: RunClock, kept_through: Option<i64>) -> io::Result<()> {
         fs::create_dir_all(&self.directory)?;
         let earlier = event_files(&self.directory)?;
         match kept_through {
@@ -158,8 +158,8 @@ impl MetricLogger for TensorBoard {
             None => earlier.iter().try_for_each(|(_, path)| set_aside(path))?,
         }
         let latest = earlier.last().map(|(seconds, _)| *seconds);
-        self.file = Some(LogFile::create(&new_name(&self.directory, began, latest))?);
-        let seconds = began.seconds();
+        self.file = Some(LogFile::create(&new_name(&self.directory, clock, latest))?);
+        let seconds = clock.start_seconds();
         frame(self.file().waiting(), |out| {
             wire::double(out, event::WALL_TIME, seconds);
             wire::text(out, event::FILE_VERSION, "brain.Event:2");
@@ -176,17 +176,17 @@ impl MetricLogger for TensorBoard {
         self.file().flush().map_err(|fault| fault.source)
     }
 
-    fn write(&mut self, batch: &Batch<'_>) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
         self.learn_tags(batch.names);
         for of_step in batch.points.chunk_by(|one, next| one.step == next.step) {
             for points in of_step.chunks(VALUES_PER_EVENT) {
-                self.add_points(points, batch.began.at(points[0].nanos));
+                self.add_points(points, batch.clock.seconds_at(points[0].nanos));
             }
         }
         self.file().flush()
     }
 
-    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), Fault> {
+    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), WriteError> {
         let status = match outcome {
             Some(RunOutcome::Complete) => Some(1),
             Some(RunOutcome::Failed(_)) => Some(2),
@@ -238,10 +238,10 @@ fn event_files(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 }
 
 /// The name of a file that readers take after all others, even when the clock went back.
-fn new_name(directory: &Path, began: Began, latest: Option<u64>) -> PathBuf {
+fn new_name(directory: &Path, clock: RunClock, latest: Option<u64>) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let now = began.seconds() as u64;
+    let now = clock.start_seconds() as u64;
     let seconds = latest.map_or(now, |latest| now.max(latest + 1));
     let host = host::name().replace(['/', '\\'], "_");
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,66 +1,59 @@
 //! An offline run of Weights & Biases.
 //!
 //! Messages: `wandb_internal.proto` of <https://github.com/wandb/wandb>.
+//!
+//! - `fields`: the numbers of the fields.
+//! - `earlier_run`: what the file of an earlier attempt holds.
 
-mod past;
+mod earlier_run;
+mod fields;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::offline_run::{self, OfflineRun, limit_chars};
+use super::record_log::Records;
+use super::run_directory::{Format, RunDirectory};
+use super::wire::{self, Fields};
 use crate::machine::host;
-use crate::metrics::backends::record_log::{Header, RecordLog, Records};
-use crate::metrics::backends::segment::{self, Segment};
-use crate::metrics::backends::wire::{self, Fields};
-use crate::metrics::hand_over::HandOver;
-use crate::metrics::layout::{self, short_hash};
-use crate::metrics::logger::{Fault, MetricLogger};
-use crate::metrics::run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
-use crate::metrics::sink::{Batch, Began, Point};
-use past::{Past, PastRow};
+use crate::metrics::layout;
+use crate::metrics::logger::{MetricLogger, WriteError};
+use crate::metrics::run::{Backend, LogOptions, LoggedRun, RunOutcome};
+use crate::metrics::sink::{Batch, Point, RunClock};
+use crate::metrics::upload::Upload;
+use earlier_run::{EarlierRun, HistoryRow};
+use fields::{item, record};
 
-const HEADER: Header = *b":W&B\xe1\xbe\x00";
-/// W&B's tool takes only directories that begin so for offline runs.
-const DIRECTORY_PREFIX: &str = "offline-run-";
+static FORMAT: Format = Format {
+    backend: Backend::Wandb,
+    header: *b":W&B\xe1\xbe\x00",
+    // W&B's tool takes only directories that begin so for offline runs.
+    directory_prefix: "offline-run-",
+    slot_prefix: |slot| format!("{slot}-"),
+};
 /// W&B's tool leaves this beside a file that it has sent.
-const SENT_MARK: &str = "wandb.synced";
+const UPLOADED_MARK: &str = "wandb.synced";
 /// The longest project, group and display name that W&B takes, in characters.
 const NAME_CHARS: usize = 128;
 /// The longest tag that W&B takes, in characters.
 const TAG_CHARS: usize = 64;
-
-mod record {
-    pub(in crate::metrics) const NUM: u32 = 1;
-    pub(in crate::metrics) const HISTORY: u32 = 2;
-    pub(in crate::metrics) const SUMMARY: u32 = 3;
-    pub(in crate::metrics) const RUN: u32 = 17;
-    pub(in crate::metrics) const EXIT: u32 = 18;
-    pub(in crate::metrics) const HEADER: u32 = 21;
-}
-
-mod item {
-    pub(in crate::metrics) const KEY: u32 = 1;
-    pub(in crate::metrics) const NESTED_KEY: u32 = 2;
-    pub(in crate::metrics) const JSON: u32 = 16;
-}
 
 /// A run as one `.wandb` file.
 ///
 /// W&B's history is a list of rows with rising steps. All values of a step are one row; the row
 /// of the present step is in the file too, and replaced when more of it comes.
 pub(in crate::metrics) struct Wandb {
-    run: LoggedRun,
-    online: bool,
-    root: PathBuf,
-    directory: PathBuf,
-    log: Option<RecordLog>,
+    offline: OfflineRun,
     /// The number of the last record.
     num: i64,
-    began: f64,
+    start_seconds: f64,
     /// Seconds that earlier attempts took.
     runtime_before: f64,
-    /// Rows have to be of later steps: these have been sent, or are in the file.
-    floor: Option<i64>,
+    /// The step of the last complete row; further rows must be of later steps.
+    last_step: Option<i64>,
     keys: Vec<Key>,
     row: Option<Row>,
     /// Names whose value in the summary is not the last one.
@@ -89,19 +82,19 @@ struct Row {
     position: Option<u64>,
 }
 
+/// The directories of a slot (`ippo_1`) below the directory of an experiment.
+pub(in crate::metrics) fn directories(experiment: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
+    FORMAT.directories(experiment, slot)
+}
+
 impl Wandb {
     pub(in crate::metrics) fn new(options: &LogOptions, run: &LoggedRun) -> Self {
-        let root = layout::directory(run, &options.log_dir, Backend::Wandb);
         Self {
-            run: run.clone(),
-            online: options.mode == LogMode::Online,
-            directory: root.clone(),
-            root,
-            log: None,
+            offline: OfflineRun::new(&FORMAT, options, run),
             num: 0,
-            began: 0.0,
+            start_seconds: 0.0,
             runtime_before: 0.0,
-            floor: None,
+            last_step: None,
             keys: Vec::new(),
             row: None,
             changed: Vec::new(),
@@ -109,101 +102,70 @@ impl Wandb {
         }
     }
 
-    /// What a slot has below a directory of this backend.
-    pub(in crate::metrics) fn directories(root: &Path, slot: &str) -> io::Result<Vec<PathBuf>> {
-        let found = segment::segments(root, DIRECTORY_PREFIX, &format!("{slot}-"))?;
-        Ok(found.into_iter().map(|segment| segment.directory).collect())
-    }
-
-    fn log(&mut self) -> &mut RecordLog {
-        self.log.as_mut().expect("a logger is started before it is used")
-    }
-
-    /// The id's part that tells slots and requests apart: `ippo_1-3fa9c1`.
-    fn id_prefix(&self) -> String {
-        let request = short_hash("rle log request", &[&self.run.request], 6);
-        format!("{}-{request}", layout::slot(&self.run))
-    }
-
-    fn start_afresh(&mut self, latest: Option<&str>) -> io::Result<()> {
-        let id = self.id_prefix() + &segment::nonce(6);
-        self.start_segment(&id, latest, false)
-    }
-
-    fn start_segment(&mut self, id: &str, latest: Option<&str>, goes_on: bool) -> io::Result<()> {
-        self.directory = segment::create(&self.root, DIRECTORY_PREFIX, id, self.began, latest)?;
-        let log = RecordLog::create(&run_file(&self.directory, id), HEADER)?;
-        self.log = Some(log);
+    /// Starts a file; with an id it continues the run of an uploaded one.
+    fn start_file(&mut self, id: Option<String>, earlier: &[RunDirectory]) -> io::Result<()> {
+        let resumed = id.is_some();
+        self.offline.create(id, self.start_seconds, earlier)?;
         self.append(record::HEADER, 0, |out| {
             wire::message(out, 1, |out| {
                 wire::text(out, 1, concat!("rle-", env!("CARGO_PKG_VERSION")));
                 wire::text(out, 2, "0.70.0");
             });
         });
-        let (run, began) = (self.run.clone(), self.began);
-        self.append(record::RUN, 0, |out| run_record(out, &run, id, began, goes_on));
-        self.log().flush().map_err(|fault| fault.source)
+        let mut run = Vec::new();
+        run_record(&mut run, &self.offline, self.start_seconds, resumed);
+        self.append(record::RUN, 0, |out| out.extend_from_slice(&run));
+        self.offline.flush()
     }
 
-    /// Goes on with what has been logged, up to and with a step.
-    fn go_on(&mut self, kept_through: i64) -> io::Result<()> {
-        let earlier = segment::segments(&self.root, DIRECTORY_PREFIX, &self.id_prefix())?;
-        let Some(last) = earlier.last() else { return self.start_afresh(None) };
-        for sent in earlier.iter().filter(|segment| segment.id == last.id && is_sent(segment)) {
-            self.look_back(sent)?;
+    /// Continues what has been logged, up to and including a step.
+    fn resume(&mut self, kept_through: i64) -> io::Result<()> {
+        let earlier = self.offline.earlier_of_request()?;
+        let Some(last) = earlier.last() else { return self.start_file(None, &[]) };
+        let uploaded = earlier.iter().filter(|run| run.id == last.id && is_uploaded(run));
+        uploaded.into_iter().try_for_each(|run| self.read_uploaded(run))?;
+        if is_uploaded(last) {
+            return self.start_file(Some(last.id.clone()), &earlier);
         }
-        if is_sent(last) {
-            return self.start_segment(&last.id, Some(&last.stamp), true);
+        if self.reopen(last, kept_through)? {
+            return Ok(());
         }
-        match self.reopen(last, kept_through) {
-            // Killed before its first records were written.
-            Err(error) if segment::is_unborn(&error) => {
-                segment::set_aside(last)?;
-                self.start_afresh(Some(&last.stamp))
-            }
-            reopened => reopened,
-        }
+        last.set_aside()?;
+        self.start_file(None, &earlier)
     }
 
-    /// Learns from a segment that has been sent what can only be gone on from.
-    fn look_back(&mut self, sent: &Segment) -> io::Result<()> {
-        let mut records = Records::open(&run_file(&sent.directory, &sent.id), HEADER)?;
+    /// Reads how far a run got that has been uploaded: its rows can no longer be superseded.
+    fn read_uploaded(&mut self, uploaded: &RunDirectory) -> io::Result<()> {
+        let mut records = Records::open(&uploaded.file, FORMAT.header)?;
         while let Some(bytes) = records.next_record()? {
-            if let Some(row) = Fields::bytes_of(bytes, record::HISTORY).and_then(PastRow::read) {
-                self.floor = self.floor.max(Some(row.step));
+            if let Some(row) = Fields::bytes_of(bytes, record::HISTORY).and_then(HistoryRow::read) {
+                self.last_step = self.last_step.max(Some(row.step));
                 self.runtime_before = self.runtime_before.max(row.runtime);
             }
         }
         Ok(())
     }
 
-    fn reopen(&mut self, last: &Segment, kept_through: i64) -> io::Result<()> {
-        self.directory.clone_from(&last.directory);
-        let mut past = Past::new(self.floor, self.runtime_before);
-        let path = run_file(&last.directory, &last.id);
-        self.log = Some(RecordLog::reopen(&path, HEADER, |bytes| past.judge(bytes, kept_through))?);
-        if past.num < 2 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+    /// False where the writer of the earlier file was killed before its first records.
+    fn reopen(&mut self, last: &RunDirectory, kept_through: i64) -> io::Result<bool> {
+        let mut earlier = EarlierRun::new(self.last_step, self.runtime_before);
+        let opened = self.offline.reopen(last, |bytes| earlier.filter(bytes, kept_through))?;
+        if !opened || earlier.num < 2 {
+            return Ok(false);
         }
-        (self.num, self.floor, self.runtime_before) = (past.num, past.floor, past.runtime);
-        let last = past.last;
+        (self.num, self.last_step) = (earlier.num, earlier.last_step);
+        self.runtime_before = earlier.runtime;
         self.append(record::SUMMARY, 0, |out| {
-            for (key, json) in &last {
-                wire::message(out, 1, |out| {
-                    wire::text(out, item::NESTED_KEY, key);
-                    wire::text(out, item::JSON, json);
-                });
+            for (key, json) in &earlier.last_values {
+                json_text(out, key, json);
             }
         });
-        self.log().flush().map_err(|fault| fault.source)
+        self.offline.flush().map(|()| true)
     }
 
     fn append(&mut self, field: u32, points: u64, fill: impl FnOnce(&mut Vec<u8>)) {
         self.num += 1;
-        let mut bytes = Vec::new();
-        wire::int(&mut bytes, record::NUM, self.num);
-        wire::message(&mut bytes, field, fill);
-        self.log().append(&bytes, points);
+        self.offline.append(self.num, points, |out| wire::message(out, field, fill));
     }
 
     fn learn_keys(&mut self, names: &[Arc<str>]) {
@@ -217,7 +179,7 @@ impl Wandb {
     fn add_point(&mut self, point: &Point, seconds: f64) {
         let behind = match &self.row {
             Some(row) => point.step < row.step,
-            None => self.floor.is_some_and(|floor| point.step <= floor),
+            None => self.last_step.is_some_and(|last| point.step <= last),
         };
         if behind {
             self.unfit += 1;
@@ -225,7 +187,7 @@ impl Wandb {
                 tracing::warn!(
                     "{}: step {} comes after a later one; W&B takes rising steps only, so that \
                      its curves miss such points",
-                    layout::slot(&self.run),
+                    layout::slot(&self.offline.run),
                     point.step
                 );
             }
@@ -259,7 +221,7 @@ impl Wandb {
     fn complete_row(&mut self) {
         if let Some(row) = self.row.take() {
             self.append_row(&row, row.values.len() as u64);
-            self.floor = Some(row.step);
+            self.last_step = Some(row.step);
         }
     }
 
@@ -274,10 +236,7 @@ impl Wandb {
                 });
             }
             times(out, row.seconds, runtime);
-            wire::message(out, 1, |out| {
-                wire::text(out, item::NESTED_KEY, "_step");
-                wire::text(out, item::JSON, &row.step.to_string());
-            });
+            json_text(out, "_step", &row.step.to_string());
             wire::message(out, 2, |out| wire::int(out, 1, row.step));
         });
         self.keys = keys;
@@ -288,8 +247,8 @@ impl Wandb {
             return;
         }
         let (Some(step), seconds) = (
-            self.row.as_ref().map(|row| row.step).or(self.floor),
-            self.row.as_ref().map_or(self.began, |row| row.seconds),
+            self.row.as_ref().map(|row| row.step).or(self.last_step),
+            self.row.as_ref().map_or(self.start_seconds, |row| row.seconds),
         ) else {
             return;
         };
@@ -306,21 +265,18 @@ impl Wandb {
                 });
             }
             times(out, seconds, runtime);
-            wire::message(out, 1, |out| {
-                wire::text(out, item::NESTED_KEY, "_step");
-                wire::text(out, item::JSON, &step.to_string());
-            });
+            json_text(out, "_step", &step.to_string());
         });
         self.keys = keys;
     }
 
     fn runtime(&self, seconds: f64) -> f64 {
-        self.runtime_before + seconds - self.began
+        self.runtime_before + seconds - self.start_seconds
     }
 
     fn rewind_row(&mut self) {
         if let Some(position) = self.row.as_mut().and_then(|row| row.position.take()) {
-            self.log().rewind(position);
+            self.offline.log().rewind(position);
         }
     }
 }
@@ -331,38 +287,38 @@ impl MetricLogger for Wandb {
     }
 
     fn directory(&self) -> PathBuf {
-        self.directory.clone()
+        self.offline.directory.path.clone()
     }
 
-    fn start(&mut self, began: Began, kept_through: Option<i64>) -> io::Result<()> {
-        self.began = began.seconds();
+    fn start(&mut self, clock: RunClock, kept_through: Option<i64>) -> io::Result<()> {
+        self.start_seconds = clock.start_seconds();
         if let Some(kept_through) = kept_through {
-            return self.go_on(kept_through);
+            return self.resume(kept_through);
         }
-        let slot = layout::slot(&self.run) + "-";
-        let earlier = segment::segments(&self.root, DIRECTORY_PREFIX, &slot)?;
-        earlier.iter().filter(|segment| !is_sent(segment)).try_for_each(segment::set_aside)?;
-        self.start_afresh(earlier.last().map(|segment| segment.stamp.as_str()))
+        let earlier = self.offline.earlier_of_slot()?;
+        let replaced = earlier.iter().filter(|run| !is_uploaded(run));
+        replaced.into_iter().try_for_each(RunDirectory::set_aside)?;
+        self.start_file(None, &earlier)
     }
 
-    fn write(&mut self, batch: &Batch<'_>) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
         self.learn_keys(batch.names);
         self.rewind_row();
         for point in batch.points {
-            self.add_point(point, batch.began.at(point.nanos));
+            self.add_point(point, batch.clock.seconds_at(point.nanos));
         }
         self.append_summary();
         if let Some(mut row) = self.row.take() {
-            row.position = Some(self.log().position());
+            row.position = Some(self.offline.log().position());
             self.append_row(&row, 0);
             // The next record takes its place, and its number.
             self.num -= 1;
             self.row = Some(row);
         }
-        self.log().flush()
+        self.offline.log().flush()
     }
 
-    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), Fault> {
+    fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), WriteError> {
         self.rewind_row();
         self.complete_row();
         // In full: what was lost to a full disk comes back here.
@@ -383,29 +339,25 @@ impl MetricLogger for Wandb {
                 wire::int(out, 2, runtime as i64);
             });
         }
-        self.log().close()
+        self.offline.log().close()
     }
 
     fn unfit(&self) -> u64 {
         self.unfit
     }
 
-    fn hand_over(&self) -> Option<HandOver> {
-        let arguments = ["sync".into(), self.directory.clone().into_os_string()];
-        Some(HandOver::new("wandb", arguments, self.online, &self.directory))
+    fn upload(&self) -> Option<Upload> {
+        Some(self.offline.upload(&[]))
     }
 }
 
-fn run_file(directory: &Path, id: &str) -> PathBuf {
-    directory.join(format!("run-{id}.wandb"))
+fn is_uploaded(run: &RunDirectory) -> bool {
+    run.file.with_extension(UPLOADED_MARK).exists()
 }
 
-fn is_sent(segment: &Segment) -> bool {
-    run_file(&segment.directory, &segment.id).with_extension(SENT_MARK).exists()
-}
-
-fn run_record(out: &mut Vec<u8>, run: &LoggedRun, id: &str, began: f64, goes_on: bool) {
-    wire::text(out, 1, id);
+fn run_record(out: &mut Vec<u8>, offline: &OfflineRun, start_seconds: f64, resumed: bool) {
+    let run = &offline.run;
+    wire::text(out, 1, &offline.directory.id);
     wire::text(out, 3, &project_name(&run.project));
     wire::message(out, 4, |out| {
         for (key, value) in run.config.as_object().into_iter().flatten() {
@@ -415,29 +367,30 @@ fn run_record(out: &mut Vec<u8>, run: &LoggedRun, id: &str, began: f64, goes_on:
             });
         }
     });
-    wire::text(out, 6, cut(&run.group, NAME_CHARS));
-    wire::text(out, 8, cut(&format!("{}-{}", run.name, layout::slot(run)), NAME_CHARS));
-    for tag in run.tags.iter().filter(|tag| !tag.is_empty()) {
-        wire::text(out, 10, cut(tag, TAG_CHARS));
+    wire::text(out, 6, limit_chars(&run.group, NAME_CHARS));
+    wire::text(out, 8, limit_chars(&offline.display_name(), NAME_CHARS));
+    for tag in offline.tags(TAG_CHARS) {
+        wire::text(out, 10, tag);
     }
     wire::text(out, 13, &host::name());
-    wire::timestamp(out, 17, began);
-    if goes_on {
+    wire::timestamp(out, 17, start_seconds);
+    if resumed {
         wire::uint(out, 24, 1);
     }
 }
 
 /// The project as W&B takes it: at most 128 characters, and none of `/\#?%:`.
 fn project_name(project: &str) -> String {
-    let fits = |c: char| !"/\\#?%:".contains(c) && !c.is_control();
-    let cleaned: String = project.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    let name = cut(&cleaned, NAME_CHARS);
-    let name = if name.is_empty() { "uncategorized" } else { name };
-    layout::accepted_project("W&B", project, name.to_owned())
+    let accepts = |c: char| !"/\\#?%:".contains(c) && !c.is_control();
+    offline_run::project_name("W&B", project, accepts, NAME_CHARS, "uncategorized")
 }
 
-fn cut(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
+/// An item whose value is given as JSON.
+fn json_text(out: &mut Vec<u8>, key: &str, json: &str) {
+    wire::message(out, 1, |out| {
+        wire::text(out, item::NESTED_KEY, key);
+        wire::text(out, item::JSON, json);
+    });
 }
 
 fn times(out: &mut Vec<u8>, seconds: f64, runtime: f64) {
@@ -462,6 +415,3 @@ fn json_item(out: &mut Vec<u8>, value: f64) {
         written.expect("a vector takes everything");
     });
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::fs::write_atomically;
-use crate::metrics::{MetricSink, Standing};
+use crate::metrics::{MetricSink, MetricState};
 use crate::names::SlotId;
 use crate::profile::RunTimer;
 use crate::run::artifacts;
@@ -86,9 +86,9 @@ impl Latest {
     }
 
     /// How far the metrics had come.
-    pub(crate) fn logged(&self) -> Option<Standing> {
+    pub(crate) fn logged(&self) -> Option<MetricState> {
         let logged = self.manifest.logged.as_ref()?;
-        Some(Standing {
+        Some(MetricState {
             highest_step: Some(logged.step),
             last_values: logged.last_values.to().unwrap_or_default(),
         })
@@ -283,11 +283,11 @@ impl Checkpoint {
         let metrics = self.0.metrics.lock().clone();
         let Some(metrics) = metrics else { return Ok(None) };
         // First what is there, then its way to the files: what comes in between is superseded.
-        let mut standing = metrics.standing();
-        standing.last_values.retain(|name, _| !name.starts_with(DURATIONS));
+        let mut state = metrics.metric_state();
+        state.last_values.retain(|name, _| !name.starts_with(DURATIONS));
         metrics.flush();
-        let Some(step) = standing.highest_step else { return Ok(None) };
-        let last_values = Value::from_serialize_lossless(&standing.last_values)
+        let Some(step) = state.highest_step else { return Ok(None) };
+        let last_values = Value::from_serialize_lossless(&state.last_values)
             .map_err(|error| error.under_key("logged metrics"))?;
         Ok(Some(Logged { step, last_values }))
     }

@@ -157,7 +157,7 @@ impl TestRun {
         };
         let logger = MetricSink::without_loggers();
         if let Some(logged) = latest.as_ref().and_then(Latest::logged) {
-            logger.go_on_from(logged);
+            logger.resume_from(logged);
         }
         let checkpoint = Checkpoint::new(checkpoint::Setup {
             export_dir: export_dir.clone(),

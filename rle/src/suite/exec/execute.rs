@@ -309,7 +309,7 @@ impl Executor<'_> {
         if let Some(total) = total {
             progress.set_total(total);
         }
-        let standing = latest.as_ref().and_then(Latest::logged);
+        let state = latest.as_ref().and_then(Latest::logged);
         let checkpoint = Checkpoint::new(checkpoint::Setup {
             export_dir: self.plan.facts.export_dir.clone(),
             slot: slot.id.clone(),
@@ -320,7 +320,7 @@ impl Executor<'_> {
             seconds_before,
             stop_at_save: self.plan.options.stop_at_save.then(|| self.stop.clone()),
         });
-        let log = self.plan.log.begin(self.plan, slot, standing);
+        let log = self.plan.log.begin(self.plan, slot, state);
         checkpoint.log_with(log.sink());
         let context = RunContext::from_parts(RunParts {
             suite: Arc::clone(&self.plan.facts),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::metrics::{
-    Backend, Current, HandOver, HandedOver, LogMode, LogOptions, LogReport, LoggedRun, MetricSink,
-    RunLogger, RunOutcome, Standing,
+    Backend, Current, LogMode, LogOptions, LogReport, LoggedRun, MetricSink, MetricState,
+    RunLogger, RunOutcome, Upload, UploadOutcome,
 };
 use crate::names::SlotId;
 use crate::near_match;
@@ -185,12 +185,12 @@ impl LogPlan {
         Some(stored.to_string_lossy().into_owned())
     }
 
-    /// Begins to log a run; `standing` is where the checkpoint stands that it goes on from.
+    /// Begins to log a run; `state` is that of the checkpoint from which it resumes.
     pub(in crate::suite) fn begin(
         &self,
         plan: &Plan,
         slot: &PlannedSlot,
-        standing: Option<Standing>,
+        state: Option<MetricState>,
     ) -> RunLog {
         let run = LoggedRun {
             project: self.project.clone(),
@@ -201,12 +201,12 @@ impl LogPlan {
             config: shown_config(plan, slot),
             tags: self.tags.clone(),
             request: slot.identity.hash().to_owned(),
-            resume_step: standing.as_ref().and_then(|standing| standing.highest_step),
+            resume_step: state.as_ref().and_then(|state| state.highest_step),
         };
         let logger = RunLogger::start_when_logging(&self.options, &run);
         let sink = logger.sink();
-        if let Some(standing) = standing {
-            sink.go_on_from(standing);
+        if let Some(state) = state {
+            sink.resume_from(state);
         }
         RunLog { logger, sink, slot: slot.id.clone() }
     }
@@ -261,7 +261,7 @@ impl RunLog {
         sending: &Sending,
     ) {
         let goes_on = outcome == RunOutcome::Interrupted;
-        if self.sink.standing().highest_step.is_none() {
+        if self.sink.metric_state().highest_step.is_none() {
             head.log_dir = None;
         }
         let report = self.logger.finish(outcome);
@@ -269,10 +269,10 @@ impl RunLog {
             attempt.log_loss = loss(&report);
         }
         for backend in report.backends {
-            match backend.hand_over {
+            match backend.upload {
                 // A run that goes on is sent when it is whole.
-                Some(hand_over) if hand_over.is_wanted() && !goes_on => {
-                    sending.begin(&self.slot, hand_over);
+                Some(upload) if upload.is_requested() && !goes_on => {
+                    sending.begin(&self.slot, upload);
                 }
                 _ => {}
             }
@@ -309,14 +309,14 @@ impl Unsent {
 pub(crate) struct Sending(Mutex<Vec<JoinHandle<Option<Unsent>>>>);
 
 impl Sending {
-    fn begin(&self, slot: &SlotId, hand_over: HandOver) {
+    fn begin(&self, slot: &SlotId, upload: Upload) {
         let slot = slot.to_string();
         let unsent = Unsent {
             slot: slot.clone(),
             why: "no thread could be started for it".to_owned(),
-            command: hand_over.command_line(),
+            command: upload.command_line(),
         };
-        let work = move || send(&slot, &hand_over);
+        let work = move || send(&slot, &upload);
         match thread::Builder::new().name("rle-send".to_owned()).spawn(work) {
             Ok(thread) => self.0.lock().push(thread),
             Err(_) => unsent.say(),
@@ -330,19 +330,19 @@ impl Sending {
     }
 }
 
-fn send(slot: &str, hand_over: &HandOver) -> Option<Unsent> {
-    let command = hand_over.command_line();
-    let why = match hand_over.start(SENDING_PATIENCE) {
-        HandedOver::Sent => {
+fn send(slot: &str, upload: &Upload) -> Option<Unsent> {
+    let command = upload.command_line();
+    let why = match upload.start(SENDING_PATIENCE) {
+        UploadOutcome::Sent => {
             tracing::info!("metrics of {slot} are sent ({command})");
             return None;
         }
-        HandedOver::StillSending { log } => {
+        UploadOutcome::StillSending { log } => {
             tracing::info!("metrics of {slot} are still being sent; see {}", log.display());
             return None;
         }
-        HandedOver::Failed { status, log } => format!("{status}, see {}", log.display()),
-        HandedOver::NotStarted { reason } => reason,
+        UploadOutcome::Failed { status, log } => format!("{status}, see {}", log.display()),
+        UploadOutcome::NotStarted { reason } => reason,
     };
     Some(Unsent { slot: slot.to_owned(), why, command })
 }
