@@ -17,7 +17,7 @@ pub enum Phase {
     WeightSync,
 }
 
-/// How much of a stretch of time one phase takes.
+/// How much of a period one phase takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PhaseShare {

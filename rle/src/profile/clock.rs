@@ -1,8 +1,10 @@
-//! The one clock of the timed stages: the CPU's time-stamp counter where it may be trusted, else
+//! The clock of the timed stages: the CPU's time-stamp counter where it may be trusted, else
 //! the system's monotonic clock. A wall-clock jump changes neither.
 //!
 //! Calls count in ticks; ticks become seconds when somebody reads, by [`Rate`]. With
 //! `RLE_CLOCK=system` the system's clock is read in any case.
+//!
+//! - `rate`: how many seconds a tick takes.
 
 mod rate;
 
@@ -21,7 +23,7 @@ static SOURCE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 static RATE: Mutex<Rate> = Mutex::new(Rate::UNKNOWN);
 
-/// The bits of what [`seconds_per_tick`] has last said; 0 before.
+/// The bits of the last result of [`seconds_per_tick`]; 0 before the first one.
 static RECENT: AtomicU64 = AtomicU64::new(0);
 
 /// The first rate is measured over this time, by whoever reads sums first.
@@ -61,6 +63,11 @@ fn nanoseconds(time: Duration) -> u64 {
     time.as_secs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(time.subsec_nanos()))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "exact for weeks, then to 16 digits")]
+pub(super) fn seconds(ticks: u64, per_tick: f64) -> f64 {
+    ticks as f64 * per_tick
+}
+
 /// Seconds per tick, as exact as the time since the first call allows.
 ///
 /// The first caller waits for half a millisecond.
@@ -88,7 +95,7 @@ fn measured(rate: &mut Rate) -> f64 {
     rate.refine(take_pair())
 }
 
-/// What [`seconds_per_tick`] has last said, without a lock.
+/// The last result of [`seconds_per_tick`], without a lock.
 pub(super) fn recent_seconds_per_tick() -> f64 {
     match RECENT.load(Ordering::Relaxed) {
         0 => seconds_per_tick(),

@@ -9,6 +9,9 @@ const UNKNOWN: u8 = 0;
 const OFF: u8 = 1;
 const ON: u8 = 2;
 
+/// The target of this module's lines in log filters.
+pub(super) const TARGET: &str = "rle::profile";
+
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 static METRIC_SINK: OnceLock<MetricSink> = OnceLock::new();
@@ -60,9 +63,9 @@ pub fn set_metric_sink(sink: MetricSink) -> bool {
 
 /// A call that counted.
 pub(super) fn note(title: &str, is_metric: bool, ticks: u64) {
-    let seconds = super::seconds(ticks, clock::recent_seconds_per_tick());
+    let seconds = clock::seconds(ticks, clock::recent_seconds_per_tick());
     if is_on() {
-        tracing::info!(target: super::TARGET, "{title}: {seconds:.4}s");
+        tracing::info!(target: TARGET, "{title}: {seconds:.4}s");
     }
     if let (true, Some(sink)) = (is_metric, METRIC_SINK.get()) {
         sink(title, seconds);

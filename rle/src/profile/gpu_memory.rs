@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tracing::Level;
 
+use super::debug::TARGET;
 use crate::machine::hardware::gpu::{MemoryInUse, memory_in_use};
 use crate::sync::RwLock;
 
@@ -51,16 +52,16 @@ pub fn log_gpu_memory(head: &str, level: Level) {
         Ok(gpus) => {
             let several = gpus.len() > 1;
             for (number, gpu) in gpus.into_iter().enumerate() {
-                let shown = several.then_some(number);
-                say(level, &line(&head.to_string(), shown, Some(gpu), ask(number)));
+                let label = several.then_some(number);
+                log_line(level, &line(&head.to_string(), label, Some(gpu), ask(number)));
             }
         }
         // A GPU that this driver knows nothing of.
         Err(_) if let Some(own) = ask(0) => {
-            say(level, &line(&head.to_string(), None, None, Some(own)));
+            log_line(level, &line(&head.to_string(), None, None, Some(own)));
         }
         Err(reason) => {
-            tracing::debug!(target: super::TARGET, "[GPU Memory] {head}, no GPU: {reason}");
+            tracing::debug!(target: TARGET, "[GPU Memory] {head}, no GPU: {reason}");
         }
     }
 }
@@ -72,7 +73,7 @@ fn line(
     own: Option<AllocatorMemory>,
 ) -> String {
     let mut line = format!("[GPU Memory] {head}");
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     if let Some(number) = number {
         let _ = write!(line, ", GPU {number}");
     }
@@ -101,11 +102,11 @@ fn gigabytes(bytes: Option<u64>) -> String {
 macro_rules! by_level {
     ($level:expr, $macro:ident!($($arguments:tt)*)) => {
         match $level {
-            Level::ERROR => tracing::$macro!(target: super::TARGET, Level::ERROR $($arguments)*),
-            Level::WARN => tracing::$macro!(target: super::TARGET, Level::WARN $($arguments)*),
-            Level::INFO => tracing::$macro!(target: super::TARGET, Level::INFO $($arguments)*),
-            Level::DEBUG => tracing::$macro!(target: super::TARGET, Level::DEBUG $($arguments)*),
-            Level::TRACE => tracing::$macro!(target: super::TARGET, Level::TRACE $($arguments)*),
+            Level::ERROR => tracing::$macro!(target: TARGET, Level::ERROR $($arguments)*),
+            Level::WARN => tracing::$macro!(target: TARGET, Level::WARN $($arguments)*),
+            Level::INFO => tracing::$macro!(target: TARGET, Level::INFO $($arguments)*),
+            Level::DEBUG => tracing::$macro!(target: TARGET, Level::DEBUG $($arguments)*),
+            Level::TRACE => tracing::$macro!(target: TARGET, Level::TRACE $($arguments)*),
         }
     };
 }
@@ -114,7 +115,7 @@ fn is_heard(level: Level) -> bool {
     by_level!(level, enabled!())
 }
 
-fn say(level: Level, line: &str) {
+fn log_line(level: Level, line: &str) {
     by_level!(level, event!(, "{line}"));
 }
 

@@ -7,8 +7,7 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::sums::{Reading, Sums, Totals};
-use super::thread::Slot;
+use super::sums::{Fold, Reading, Slot, Sums, Totals};
 use super::windows::Windows;
 use crate::sync::Mutex;
 
@@ -49,6 +48,12 @@ struct ThreadSums {
 }
 
 impl Registry {
+    /// The rows that were called.
+    pub(super) fn called(&self, rows: &[Totals]) -> Vec<(RowKey, Totals)> {
+        let rows = self.rows.iter().map(|row| row.key).zip(rows.iter().copied());
+        rows.filter(|(_, totals)| totals.calls > 0).collect()
+    }
+
     /// Gives what was added since the last lap to every open window.
     pub(super) fn end_lap(&mut self) {
         // Read first, then move on: a call that ends in between counts to the next lap in full.
@@ -63,7 +68,7 @@ impl Registry {
     }
 
     /// How deep the thread is in the stage, where another row of the stage counts it already.
-    fn fold_of(&self, stage: &str, thread: u64) -> Option<&'static super::sums::Fold> {
+    fn fold_of(&self, stage: &str, thread: u64) -> Option<&'static Fold> {
         self.rows
             .iter()
             .filter(|row| row.key.stage == stage)

@@ -3,11 +3,14 @@
 use std::fmt;
 
 use super::bound::{Bound, bound};
+use super::clock;
+use super::debug::TARGET;
 use super::registry::RowKey;
+use super::snapshot::Snapshot;
 use super::sums::Totals;
-use super::windows::{self, Scope, Stretch};
+use super::windows::Scope;
 
-/// How often and how long the stages ran, per group, over a stretch of time.
+/// How often and how long the stages ran, per group, over some period.
 ///
 /// Its text has one line a group and one aligned row a stage:
 ///
@@ -21,7 +24,7 @@ use super::windows::{self, Scope, Stretch};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Duration of the stretch, in seconds.
+    /// Duration of the period, in seconds.
     pub seconds: f64,
     /// Groups with calls, in the order in which the program first came to them.
     pub groups: Vec<GroupSummary>,
@@ -58,55 +61,55 @@ pub struct StageSummary {
 /// A prepare is a run in this sense. Calls that are still open do not count.
 #[must_use]
 pub fn summary() -> Summary {
-    Summary::of(&windows::stretch(Scope::Run, false))
+    Summary::of(&Snapshot::take(Scope::Run, false))
 }
 
 /// The same since the last [`print_summary`] that reset it.
 #[must_use]
 pub fn epoch_summary() -> Summary {
-    Summary::of(&windows::stretch(Scope::Epoch, false))
+    Summary::of(&Snapshot::take(Scope::Epoch, false))
 }
 
 /// The stages of the process since its first timed call, runs or not.
 #[must_use]
 pub fn process_summary() -> Summary {
-    Summary::of(&windows::stretch(Scope::Process, false))
+    Summary::of(&Snapshot::take(Scope::Process, false))
 }
 
 /// Logs [`epoch_summary`] at DEBUG, a line a stage, with the shares of the phases and what helps
 /// where one bounds the run. With `reset` the next one begins here.
 pub fn print_summary(reset: bool) {
-    if !reset && !tracing::enabled!(target: super::TARGET, tracing::Level::DEBUG) {
+    if !reset && !tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
         return;
     }
-    let summary = Summary::of(&windows::stretch(Scope::Epoch, reset));
+    let summary = Summary::of(&Snapshot::take(Scope::Epoch, reset));
     if summary.groups.is_empty() {
-        tracing::debug!(target: super::TARGET, "timing summary: no timed call has ended");
+        tracing::debug!(target: TARGET, "timing summary: no timed call has ended");
         return;
     }
-    tracing::debug!(target: super::TARGET, "timing summary:");
+    tracing::debug!(target: TARGET, "timing summary:");
     for line in summary.to_string().lines() {
-        tracing::debug!(target: super::TARGET, "{line}");
+        tracing::debug!(target: TARGET, "{line}");
     }
     let bound = summary.bound();
     if !bound.shares.is_empty() {
         for line in bound.to_string().lines() {
-            tracing::debug!(target: super::TARGET, "{line}");
+            tracing::debug!(target: TARGET, "{line}");
         }
     }
 }
 
 impl Summary {
-    fn of(stretch: &Stretch) -> Self {
+    fn of(snapshot: &Snapshot) -> Self {
         let mut groups: Vec<GroupSummary> = Vec::new();
-        for (key, totals) in &stretch.rows {
-            let stage = StageSummary::new(key, *totals, stretch.per_tick);
+        for (key, totals) in &snapshot.rows {
+            let stage = StageSummary::new(key, *totals, snapshot.per_tick);
             match groups.iter_mut().find(|group| group.name == key.group) {
                 Some(group) => group.stages.push(stage),
                 None => groups.push(GroupSummary { name: key.group, stages: vec![stage] }),
             }
         }
-        Self { seconds: stretch.seconds, groups }
+        Self { seconds: snapshot.seconds, groups }
     }
 
     /// All stages, with the groups of each added up, in seconds.
@@ -122,7 +125,7 @@ impl Summary {
         stages
     }
 
-    /// Which phase bounds the stretch.
+    /// Which phase bounds the period.
     #[must_use]
     pub fn bound(&self) -> Bound {
         bound(self.stage_seconds(), self.seconds)
@@ -131,7 +134,7 @@ impl Summary {
 
 impl StageSummary {
     fn new(key: &RowKey, totals: Totals, per_tick: f64) -> Self {
-        let seconds = |ticks| super::seconds(ticks, per_tick);
+        let seconds = |ticks| clock::seconds(ticks, per_tick);
         Self {
             name: key.stage,
             count: totals.calls,

@@ -97,6 +97,14 @@ impl Fold {
     }
 }
 
+/// The memory of one thread for one row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) sums: &'static Sums,
+    /// How deep the thread is in the row's stage; rows of one stage share it.
+    pub(super) fold: &'static Fold,
+}
+
 /// A consistent copy of [`Sums`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {

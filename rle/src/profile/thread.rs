@@ -4,20 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::registry;
-use super::sums::{Fold, Sums};
+use super::sums::Slot;
 
 /// Rows that a thread finds by one look; the others are in a list.
 const DIRECT: usize = 64;
 
 const NO_THREAD: u64 = 0;
-
-/// The memory of one thread for one row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) sums: &'static Sums,
-    /// How deep the thread is in the row's stage; rows of one stage share it.
-    pub(super) fold: &'static Fold,
-}
 
 /// Where a guard was entered.
 #[derive(Clone, Copy, Debug)]

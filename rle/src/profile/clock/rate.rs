@@ -13,14 +13,13 @@ pub(super) struct Pair {
 /// while it is set, and a measure over half a millisecond is good to 0.02 %.
 const TOLERANCE: f64 = 1e-3;
 
-/// Seconds per tick, by the longest stretch of time over which both clocks ran on.
+/// Seconds per tick, by the longest period over which both clocks ran on.
 ///
 /// While the machine is suspended the system's clock stands still, and the counter runs on or
-/// begins anew: a stretch with such a gap in it differs from what was measured without, and is
-/// not believed.
+/// begins anew: a period with such a gap gives another rate than one without, and is ignored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
-    /// Where the stretch begins.
+    /// Where the period begins.
     since: Option<Pair>,
     /// Seconds per tick; 0 while it is unknown.
     per_tick: f64,
@@ -35,7 +34,7 @@ impl Rate {
         self.per_tick > 0.0
     }
 
-    /// Begins the stretch, unless it has begun.
+    /// Begins the period, unless it has begun.
     pub(super) fn begin(&mut self, pair: Pair) {
         self.since.get_or_insert(pair);
     }
@@ -48,7 +47,7 @@ impl Rate {
         }
     }
 
-    /// Takes a longer stretch where it agrees; gives the best rate.
+    /// Uses a longer period if its rate agrees; returns the best rate.
     pub(super) fn refine(&mut self, now: Pair) -> f64 {
         let since = *self.since.get_or_insert(now);
         match between(since, now) {
@@ -57,7 +56,7 @@ impl Rate {
                 self.per_tick = per_tick;
                 self.measured_over = seconds;
             }
-            // The counter began anew, or the stretch is shorter than one that went before.
+            // The counter began anew, or the period is shorter than an earlier one.
             Some(_) => {}
             None => self.since = Some(now),
         }
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_stretch_makes_the_rate_more_exact() {
+    fn a_longer_period_makes_the_rate_more_exact() {
         let (mut machine, mut rate) = (Machine::new(), Rate::UNKNOWN);
         rate.begin(machine.passes(0));
         // The first end was read 60 ns late.
@@ -143,12 +142,12 @@ mod tests {
             assert!(off(rate.refine(now)) < 1e-9);
             let now = machine.passes(HOUR);
             assert!(off(rate.refine(now)) < 1e-9);
-            assert!(rate.measured_over > 3_599.0, "the new stretch counts: {rate:?}");
+            assert!(rate.measured_over > 3_599.0, "the new period counts: {rate:?}");
         }
     }
 
     #[test]
-    fn a_short_stretch_takes_nothing_from_a_long_one() {
+    fn a_short_period_takes_nothing_from_a_long_one() {
         let (mut machine, mut rate) = (Machine::new(), Rate::UNKNOWN);
         rate.begin(machine.passes(0));
         measured(&mut machine, &mut rate);
