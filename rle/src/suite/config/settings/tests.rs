@@ -9,7 +9,7 @@ const WRITE: &str = "RLE_WRITE_BUILT_IN";
 
 fn macros_source() -> String {
     let names = reserved_flags();
-    let lines: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    let lines = names.iter().map(|name| format!("    \"{name}\",\n")).collect::<Vec<_>>().concat();
     format!(
         "//! Names that no flag may have. Generated from the settings of `rle`; do not edit: run\n\
          //! `{WRITE}=1 cargo test -p rle --lib built_in_options`.\n\n\
