@@ -49,8 +49,8 @@ pub use crate::{
     metrics::log_metric,
     names::{SlotId, Slug},
     record::{
-        Accepted, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RecordedRequirement,
-        RequestTag, RunRecord, RunStatus, TrackedPath,
+        Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm,
+        RecordedEnvironment, RecordedRequirement, RequestTag, RunRecord, RunStatus, TrackedPath,
         decision::{Reason, SlotAction},
         load_records,
         provenance::ProvenanceMode,

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::format::{REQUEST_SCHEMA, RecordHead, RunStatus, TrackedPath};
+use super::identity::Identity;
+use super::provenance::{self, Provenance};
+use super::reader::RecordState;
 use crate::names::SlotId;
-use crate::record::identity::{Identity, REQUEST_SCHEMA};
-use crate::record::provenance::{self, Provenance};
-use crate::record::{RecordHead, RecordState, RunStatus, TrackedPath};
 use crate::run::artifacts;
 use crate::value::{Difference, Value, differences};
 

@@ -5,12 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::provenance::Provenance;
-use crate::record::{RecordHead, RecordedRequirement};
+use super::format::{REQUEST_SCHEMA, RecordHead, RecordedRequirement};
+use super::provenance::Provenance;
 use crate::value::{Value, ValueError};
-
-/// The rule by which this version computes hashes.
-pub(crate) const REQUEST_SCHEMA: u32 = 1;
 
 /// Top-level keys of the shared configuration that select or resume and never count.
 pub(crate) const EXCLUDED_COMMON_KEYS: [&str; 5] = [

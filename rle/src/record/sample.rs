@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus, SCHEMA_VERSION,
+    REQUEST_SCHEMA, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
+    SCHEMA_VERSION,
 };
 use crate::names::{SlotId, Slug};
-use crate::record::identity::{Identity, REQUEST_SCHEMA};
+use crate::record::identity::Identity;
 use crate::record::provenance::Provenance;
 use crate::value::Value;
 

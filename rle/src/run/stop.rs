@@ -5,8 +5,8 @@
 //! exits. Handlers are in force from the start of a suite to its end; before and after, signals
 //! have the effect that they had.
 
+use std::fmt;
 use std::fs;
-use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
-use crate::record::RecordHead;
+use crate::names::SlotId;
 use crate::sync::{Condvar, Mutex};
 
 /// The exit status of a start that was stopped and can go on.
@@ -54,14 +54,17 @@ impl Default for State {
     }
 }
 
-/// The run that is under way, as its record would be written were it interrupted now.
-#[derive(Debug)]
+/// The run that is under way.
 pub(crate) struct Running {
-    pub(crate) head: RecordHead,
-    pub(crate) path: PathBuf,
-    pub(crate) began: Instant,
-    /// Writes the record as interrupted.
-    pub(crate) interrupt: fn(&mut RecordHead, &std::path::Path, f64),
+    pub(crate) slot: SlotId,
+    /// Records the run as interrupted, where the process has to end before the run does.
+    pub(crate) interrupt: Box<dyn FnOnce() + Send>,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Running").field("slot", &self.slot).finish_non_exhaustive()
+    }
 }
 
 impl Stop {
@@ -108,10 +111,9 @@ impl Stop {
 
     fn end_running(&self, why: &str) {
         let mut running = self.0.running.lock();
-        let Some(run) = running.as_mut() else { return };
-        tracing::warn!("{}:{} is ended: {why}", run.head.algorithm.slug, run.head.run_idx);
-        let seconds = run.began.elapsed().as_secs_f64();
-        (run.interrupt)(&mut run.head, &run.path, seconds);
+        let Some(Running { slot, interrupt }) = running.take() else { return };
+        tracing::warn!("{slot} is ended: {why}");
+        interrupt();
         // The lock on `running` is kept: the run's own thread can write no record any more.
         process::exit(i32::from(INTERRUPTED));
     }
@@ -264,7 +266,7 @@ fn activity(begins: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::sample;
+    use crate::names::Slug;
 
     fn begun(timeout: Option<Duration>) -> Stop {
         let stop = Stop::default();
@@ -274,10 +276,8 @@ mod tests {
 
     fn begin(stop: &Stop, timeout: Option<Duration>) {
         let running = Running {
-            head: sample::complete(),
-            path: PathBuf::new(),
-            began: Instant::now(),
-            interrupt: |_, _, _| panic!("nothing is to be interrupted"),
+            slot: SlotId::new(Slug::new("alpha").unwrap(), 1),
+            interrupt: Box::new(|| panic!("nothing is to be interrupted")),
         };
         stop.begin_run(running, timeout);
     }

@@ -1,18 +1,18 @@
 //! The record of an attempt: as it begins, and as it ends in every way but success.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use crate::Error;
 use crate::machine::hardware;
 use crate::machine::host;
 use crate::machine::scheduler::SchedulerJob;
 use crate::metrics;
-use crate::record::identity::REQUEST_SCHEMA;
 use crate::record::{
-    self, Attempt, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
+    self, Attempt, AttemptOutcome, REQUEST_SCHEMA, RecordHead, RecordedAlgorithm,
+    RecordedEnvironment, RequestTag, RunStatus,
 };
 use crate::run::checkpoint::Latest;
 use crate::suite::exec::timing::Segment;
@@ -46,7 +46,7 @@ pub(in crate::suite) fn first_head(
         hardware_id: hardware_id.clone(),
         started_at: started_at.clone(),
         finished_at: None,
-        outcome: "running".to_owned(),
+        outcome: AttemptOutcome::Running,
         resumed_from: latest.map(Latest::sequence),
         seconds: None,
         log_loss: None,
@@ -98,7 +98,7 @@ pub(in crate::suite) fn fail_lost(
     head.error = Some(message.clone());
     // Known where the attempt itself had ended, as one that was stopped for want of time.
     let seconds = head.attempts.last().and_then(|attempt| attempt.seconds);
-    close(&mut head, RunStatus::Failed, "failed", seconds.unwrap_or_default());
+    close(&mut head, RunStatus::Failed, seconds.unwrap_or_default());
     head.seconds = seconds;
     if let Some(attempt) = head.attempts.last_mut() {
         attempt.seconds = seconds;
@@ -134,12 +134,18 @@ pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
     segments
 }
 
-/// The record of a run whose process is ended: written by the thread that ends it.
-pub(in crate::suite) fn interrupted_from_outside(head: &mut RecordHead, path: &Path, seconds: f64) {
-    metrics::flush_current();
-    close(head, RunStatus::Interrupted, "interrupted", seconds);
-    if let Err(error) = record::write_record(path, head, &BTreeMap::new(), &[]) {
-        tracing::error!("{error}");
+/// Writes the record of a run that begins now as interrupted: for the thread that ends the process.
+pub(in crate::suite) fn interrupt_from_outside(
+    mut head: RecordHead,
+    path: PathBuf,
+) -> impl FnOnce() + Send {
+    let began = Instant::now();
+    move || {
+        metrics::flush_current();
+        close(&mut head, RunStatus::Interrupted, began.elapsed().as_secs_f64());
+        if let Err(error) = record::write_record(&path, &head, &BTreeMap::new(), &[]) {
+            tracing::error!("{error}");
+        }
     }
 }
 
@@ -152,24 +158,20 @@ pub(in crate::suite) fn fail(
 ) -> Result<SlotOutcome, Error> {
     head.artifact_paths.clear();
     head.error = Some(message.clone());
-    close(&mut head, RunStatus::Failed, "failed", seconds);
+    close(&mut head, RunStatus::Failed, seconds);
     record::write_record(path, &head, &BTreeMap::new(), &[])?;
     Ok(SlotOutcome::Failed { message })
 }
 
-pub(in crate::suite) fn close(
-    head: &mut RecordHead,
-    status: RunStatus,
-    outcome: &str,
-    seconds: f64,
-) {
+/// Ends a record, and the attempt that it is of.
+pub(in crate::suite) fn close(head: &mut RecordHead, status: RunStatus, seconds: f64) {
     let finished_at = now_text();
     head.status = status;
     head.seconds = Some(seconds);
     head.finished_at = Some(finished_at.clone());
     if let Some(attempt) = head.attempts.last_mut() {
         attempt.seconds = Some(seconds);
-        outcome.clone_into(&mut attempt.outcome);
+        attempt.outcome = status.into();
         attempt.finished_at = Some(finished_at);
     }
 }

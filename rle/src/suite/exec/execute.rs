@@ -12,7 +12,7 @@ use crate::metrics::RunOutcome;
 use crate::profile::{self, StageTotal};
 use crate::record::archive;
 use crate::record::decision::{Decision, SlotAction};
-use crate::record::{self, Accepted, Attempt, RecordHead, RecordState, RunStatus};
+use crate::record::{self, Accepted, Attempt, AttemptOutcome, RecordHead, RecordState, RunStatus};
 use crate::run::checkpoint::{self, Checkpoint, Latest};
 use crate::run::context::{RunContext, RunParts};
 use crate::run::progress::Progress;
@@ -20,7 +20,7 @@ use crate::run::result::{Episode, RunResult};
 use crate::run::stop::{Running, Stop};
 use crate::suite::config::OnBusy;
 use crate::suite::exec::attempt::{
-    Before, close, fail, first_head, interrupted_from_outside, now_text, segments_before,
+    Before, close, fail, first_head, interrupt_from_outside, now_text, segments_before,
 };
 use crate::suite::exec::isolate::{Failure, Isolation};
 use crate::suite::exec::logging::{RunLog, Sending};
@@ -191,8 +191,8 @@ impl Executor<'_> {
         }
         let mut attempts = head.attempts;
         for attempt in &mut attempts {
-            if attempt.outcome == "running" {
-                "lost".clone_into(&mut attempt.outcome);
+            if attempt.outcome == AttemptOutcome::Running {
+                attempt.outcome = AttemptOutcome::Lost;
             }
         }
         Ok(attempts)
@@ -209,15 +209,9 @@ impl Executor<'_> {
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
         record::write_record(&path, &head, &BTreeMap::new(), &[])?;
         timing::describe_hardware(&self.plan.facts.export_dir.join(slot.id.slug().as_str()));
-        self.stop.begin_run(
-            Running {
-                head: head.clone(),
-                path: path.clone(),
-                began: Instant::now(),
-                interrupt: interrupted_from_outside,
-            },
-            self.plan.options.timeout,
-        );
+        let interrupt = interrupt_from_outside(head.clone(), path.clone());
+        let running = Running { slot: slot.id.clone(), interrupt: Box::new(interrupt) };
+        self.stop.begin_run(running, self.plan.options.timeout);
         let env = PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
         let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
             Ok(prepared) => prepared,
@@ -264,7 +258,7 @@ impl Executor<'_> {
                 return failed(log, head, format!("did not end within --timeout {limit}"));
             }
             log.end(RunOutcome::Interrupted, &mut head, self.sending);
-            close(&mut head, RunStatus::Interrupted, "interrupted", seconds);
+            close(&mut head, RunStatus::Interrupted, seconds);
             record::write_record(path, &head, &BTreeMap::new(), &[])?;
             return Ok(SlotOutcome::Interrupted);
         }
@@ -368,7 +362,7 @@ impl Executor<'_> {
         head.summary = summary::derive(&result.metrics, &result.episodes, result.summary);
         head.artifacts = result.artifacts;
         head.checkpoint = result.checkpoint;
-        close(head, RunStatus::Complete, "complete", seconds);
+        close(head, RunStatus::Complete, seconds);
         Ok(Body { metrics: result.metrics, episodes })
     }
 }

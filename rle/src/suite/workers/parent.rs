@@ -340,7 +340,7 @@ fn in_lines(stream: impl Read, mut seen: impl FnMut(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Attempt, sample};
+    use crate::record::{Attempt, AttemptOutcome, sample};
 
     #[test]
     fn a_process_id_that_came_again_is_not_the_worker() {
@@ -361,7 +361,7 @@ mod tests {
                 hardware_id: None,
                 started_at: started_at.to_owned(),
                 finished_at: None,
-                outcome: "running".to_owned(),
+                outcome: AttemptOutcome::Running,
                 resumed_from: None,
                 seconds: None,
                 log_loss: None,

@@ -12,7 +12,7 @@ fn attempt(number: u32, resumed_from: Option<u64>, seconds: Option<f64>) -> Atte
         hardware_id: Some(format!("hw_{number}")),
         started_at: "2026-11-29T13:18:00.000000Z".to_owned(),
         finished_at: None,
-        outcome: "lost".to_owned(),
+        outcome: AttemptOutcome::Lost,
         resumed_from,
         seconds,
         log_loss: None,
@@ -94,6 +94,6 @@ fn a_lost_attempt_keeps_the_time_that_is_known() {
         let record::RecordState::Head(head) = state else { panic!("{state:?}") };
         assert_eq!((head.status, head.error.as_deref()), (RunStatus::Failed, Some("killed")));
         assert_eq!((head.seconds, head.attempts[0].seconds), (seconds, seconds));
-        assert_eq!(head.attempts[0].outcome, "failed");
+        assert_eq!(head.attempts[0].outcome, AttemptOutcome::Failed);
     }
 }

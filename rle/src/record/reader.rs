@@ -1,0 +1,229 @@
+//! Reads records: the head alone for decisions, or everything for analysis.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::format::{REQUEST_SCHEMA, RecordHead, SCHEMA_VERSION};
+use super::layout::{record_path, record_paths};
+use crate::Error;
+use crate::names::SlotId;
+use crate::run::artifacts;
+use crate::run::result::Episode;
+use crate::value::Value;
+
+/// Fields that a decision does not need.
+const BULK_FIELDS: [&str; 2] = ["metrics", "episode_history"];
+
+/// Fields in which the words for non-finite numbers stand for those numbers.
+const NUMERIC_FIELDS: [&str; 3] = ["metrics", "episode_history", "summary"];
+
+/// A whole record, as analysis code reads it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunRecord {
+    /// Everything but metrics and episodes.
+    pub head: RecordHead,
+    /// Metrics by name; non-finite numbers are numbers.
+    pub metrics: BTreeMap<String, Value>,
+    /// Completed episodes in order.
+    pub episode_history: Vec<Episode>,
+    export_dir: PathBuf,
+}
+
+impl RunRecord {
+    /// One metric as a type: `record.metric::<Vec<f64>>("return_mean")`.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it does not fit the type.
+    pub fn metric<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
+        let value = self.metrics.get(name).ok_or_else(|| {
+            let known = self.metrics.keys().map(String::as_str);
+            let hint = crate::near_match::hint(name, known);
+            Error::usage(format!(
+                "{}:{} has no metric `{name}`{hint}",
+                self.head.algorithm.slug, self.head.run_idx
+            ))
+        })?;
+        value.to().map_err(|error| Error::Value(error.under_key(name).under_key("metrics")))
+    }
+
+    /// Where a tracked output lies now.
+    #[must_use]
+    pub fn artifact_path(&self, label: &str) -> Option<PathBuf> {
+        let tracked = self.head.artifact_paths.get(label)?;
+        Some(artifacts::resolve_stored(&self.export_dir, &tracked.path))
+    }
+}
+
+/// The record files of an export directory that this version reads, ordered by slug and run.
+///
+/// # Errors
+/// When the directory cannot be listed, or a record cannot be read: none is left out in silence.
+pub fn load_records(export_dir: impl AsRef<Path>) -> Result<Vec<RunRecord>, Error> {
+    let export_dir = export_dir.as_ref();
+    let mut records = Vec::new();
+    for path in record_paths(export_dir)? {
+        records.push(read_record(export_dir, &path)?);
+    }
+    records.sort_by(|a, b| {
+        (&a.head.algorithm.slug, a.head.run_idx).cmp(&(&b.head.algorithm.slug, b.head.run_idx))
+    });
+    Ok(records)
+}
+
+/// What stands at a slot's record path.
+#[derive(Debug)]
+pub(crate) enum RecordState {
+    Missing,
+    /// Not a record of this slot; `--rerun` may move it aside.
+    Unusable(String),
+    /// Written by a newer version: never touched.
+    Newer(u64),
+    Head(Box<RecordHead>),
+}
+
+/// Reads the head of a slot's record.
+pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState, Error> {
+    let path = record_path(export_dir, slot);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RecordState::Missing),
+        Err(error) => return Err(Error::io("read", &path, error)),
+    };
+    let head = match parse_head(&bytes) {
+        Ok(head) => head,
+        Err(Unreadable::Newer(version)) => return Ok(RecordState::Newer(version)),
+        Err(Unreadable::Broken(problem)) => return Ok(RecordState::Unusable(problem)),
+    };
+    if head.algorithm.slug != slot.slug().as_str() || head.run_idx != slot.run_idx() {
+        return Ok(RecordState::Unusable(format!(
+            "belongs to slot {}:{}, not to {slot}",
+            head.algorithm.slug, head.run_idx
+        )));
+    }
+    if head.request.schema_version > REQUEST_SCHEMA {
+        return Ok(RecordState::Newer(u64::from(head.request.schema_version)));
+    }
+    Ok(RecordState::Head(Box::new(head)))
+}
+
+/// The head of any record file, whatever slot it belongs to; none where it cannot be read.
+pub(crate) fn read_head(path: &Path) -> Option<RecordHead> {
+    parse_head(&fs::read(path).ok()?).ok()
+}
+
+enum Unreadable {
+    Newer(u64),
+    Broken(String),
+}
+
+fn parse_head(bytes: &[u8]) -> Result<RecordHead, Unreadable> {
+    let fields = parse_fields(bytes, false)?;
+    from_fields(fields)
+}
+
+fn from_fields<T: serde::de::DeserializeOwned>(
+    mut fields: BTreeMap<String, Value>,
+) -> Result<T, Unreadable> {
+    for field in NUMERIC_FIELDS {
+        if let Some(value) = fields.get_mut(field) {
+            value.restore_non_finite();
+        }
+    }
+    Value::Object(fields).to().map_err(|error| Unreadable::Broken(format!("is no record: {error}")))
+}
+
+fn parse_fields(bytes: &[u8], bulk: bool) -> Result<BTreeMap<String, Value>, Unreadable> {
+    if bytes.is_empty() {
+        return Err(Unreadable::Broken("is empty".to_owned()));
+    }
+    let mut parser = serde_json::Deserializer::from_slice(bytes);
+    let fields = parser
+        .deserialize_map(FieldsVisitor { bulk })
+        .and_then(|fields| parser.end().map(|()| fields))
+        .map_err(|error| Unreadable::Broken(format!("is not a whole JSON object: {error}")))?;
+    match fields.get("schema_version").and_then(Value::as_u64) {
+        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Unreadable::Newer(version)),
+        Some(_) => Ok(fields),
+        None => Err(Unreadable::Broken("is no record: it has no schema_version".to_owned())),
+    }
+}
+
+/// Reads an object's fields; bulk fields only when asked to.
+struct FieldsVisitor {
+    bulk: bool,
+}
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = BTreeMap<String, Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record, which is a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = BTreeMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if !self.bulk && BULK_FIELDS.contains(&key.as_str()) {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                let value = map.next_value::<Value>()?;
+                fields.insert(key, value);
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// A record in the form in which it is written back.
+pub(crate) struct WholeRecord {
+    pub(crate) head: RecordHead,
+    pub(crate) metrics: BTreeMap<String, Value>,
+    pub(crate) episodes: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Bulk {
+    metrics: BTreeMap<String, Value>,
+    episode_history: Vec<Value>,
+}
+
+/// Reads a record file whole.
+pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let explain = |unreadable| match unreadable {
+        Unreadable::Newer(version) => Error::file(path, newer_problem(version)),
+        Unreadable::Broken(problem) => Error::file(path, problem),
+    };
+    let mut fields = parse_fields(&bytes, true).map_err(explain)?;
+    let mut bulk = BTreeMap::new();
+    for field in BULK_FIELDS {
+        if let Some(value) = fields.remove(field) {
+            bulk.insert(field.to_owned(), value);
+        }
+    }
+    let head = from_fields(fields).map_err(explain)?;
+    let Bulk { metrics, episode_history } = from_fields(bulk).map_err(explain)?;
+    Ok(WholeRecord { head, metrics, episodes: episode_history })
+}
+
+fn read_record(export_dir: &Path, path: &Path) -> Result<RunRecord, Error> {
+    let WholeRecord { head, metrics, episodes } = read_whole(path)?;
+    let episode_history = Value::Array(episodes)
+        .to()
+        .map_err(|error| Error::file(path, error.under_key("episode_history").to_string()))?;
+    Ok(RunRecord { head, metrics, episode_history, export_dir: export_dir.to_owned() })
+}
+
+pub(crate) fn newer_problem(version: u64) -> String {
+    format!(
+        "was written by a newer version of this program (record schema {version}, this one reads \
+         up to {SCHEMA_VERSION}); use that version, or another --export-dir"
+    )
+}
