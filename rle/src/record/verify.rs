@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::decision;
+use super::layout::record_paths;
+use super::reader::read_whole;
 use crate::Error;
 use crate::names::{SlotId, Slug};
-use crate::record;
-use crate::record::decision;
 use crate::run::checkpoint;
 
 /// Something that is not as it was stored.
@@ -35,9 +36,9 @@ pub(crate) struct Verification {
 pub(crate) fn verify(export_dir: &Path, slots: &[SlotId]) -> Result<Verification, Error> {
     let mut verification = Verification::default();
     let mut seen: Vec<SlotId> = slots.to_vec();
-    for path in record::record_paths(export_dir)? {
+    for path in record_paths(export_dir)? {
         verification.records += 1;
-        match record::read_whole(&path) {
+        match read_whole(&path) {
             Err(error) => verification
                 .findings
                 .push(Finding { slot: path.display().to_string(), problem: error.to_string() }),

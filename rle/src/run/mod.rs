@@ -2,13 +2,13 @@
 //!
 //! Never reads a record, and knows nothing of suites.
 //!
-//! - `context`: the handle that trainers and prepares get.
-//! - `result`: what a trainer returns.
-//! - `progress`: how far a run is.
-//! - `seeds`: the seeds of a run and the streams derived from them.
 //! - `artifacts`: paths and hashes of what a run leaves behind.
-//! - `checkpoint`: whole generations of saved state, bound to their slot and request.
+//! - `progress`: how far a run is.
+//! - `result`: what a trainer returns.
+//! - `seeds`: the seeds of a run and the streams derived from them.
 //! - `stop`: signals, and how a run is asked to stop.
+//! - `checkpoint`: generations of saved state, bound to their slot and request.
+//! - `context`: the handle that trainers and prepares get.
 
 pub(crate) mod artifacts;
 pub(crate) mod checkpoint;

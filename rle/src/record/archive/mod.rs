@@ -5,10 +5,22 @@
 //! timings. Records in them point at the copies beside them. The caller holds the locks of the
 //! slots it moves.
 
+//!
+//! - `layout`: where archives are, and how they are named.
+//! - `origin`: where everything in an archive came from.
+//! - `transaction`: moves that survive a kill at any instant.
+//! - `collect`: collects what of a slot goes where.
+//! - `entries`: lists archives, and removes old ones.
+//! - `restore`: puts an archive back.
+
+mod collect;
 #[cfg(feature = "cli")]
-mod care;
-mod gather;
-mod transfer;
+mod entries;
+mod layout;
+mod origin;
+#[cfg(feature = "cli")]
+mod restore;
+mod transaction;
 
 #[cfg(test)]
 mod tests;
@@ -16,32 +28,22 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::layout::record_path;
 use crate::Error;
 use crate::fs::failpoint;
 use crate::names::{SlotId, Slug};
-use crate::record;
 use crate::run::artifacts;
 use crate::run::checkpoint;
 use crate::timings;
 
+use collect::Collector;
 #[cfg(feature = "cli")]
-pub(crate) use care::{Entry, find, list, prune, restore, to_prune};
-
-use gather::Gathered;
-use transfer::{Step, Transfer};
-
-pub(crate) fn superseded_dir(export_dir: &Path) -> PathBuf {
-    record::runs_dir(export_dir).join("_superseded")
-}
-
-pub(crate) fn archived_dir(export_dir: &Path) -> PathBuf {
-    record::runs_dir(export_dir).join("_archived_complete_runs")
-}
-
-/// `20261129T131800Z`.
-pub(crate) fn timestamp(now: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "")
-}
+pub(crate) use entries::{Entry, find, list, prune, to_prune};
+pub(crate) use layout::timestamp;
+use layout::{archived_dir, superseded_dir};
+#[cfg(feature = "cli")]
+pub(crate) use restore::restore;
+use transaction::{Step, Transaction};
 
 /// Finishes or undoes what killed processes left half done, and says whether there was anything:
 /// every start calls it.
@@ -49,8 +51,8 @@ pub(crate) fn timestamp(now: SystemTime) -> String {
 /// # Errors
 /// When the system refuses, or another process is at it for minutes.
 pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
-    let superseded = transfer::recover(export_dir, &superseded_dir(export_dir), "")?;
-    let archived = transfer::recover(export_dir, &archived_dir(export_dir), "")?;
+    let superseded = transaction::recover(export_dir, &superseded_dir(export_dir), "")?;
+    let archived = transaction::recover(export_dir, &archived_dir(export_dir), "")?;
     Ok(superseded || archived)
 }
 
@@ -60,15 +62,14 @@ pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
 /// As [`recover`].
 pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> {
     let prefix = format!("{slug}_");
-    transfer::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
-    transfer::recover(export_dir, &archived_dir(export_dir), &prefix)?;
+    transaction::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
+    transaction::recover(export_dir, &archived_dir(export_dir), &prefix)?;
     Ok(())
 }
 
 /// Whether a slot has anything that a new run must not meet.
 pub(crate) fn has_anything(export_dir: &Path, slot: &SlotId) -> bool {
-    record::record_path(export_dir, slot).symlink_metadata().is_ok()
-        || has_outputs(export_dir, slot)
+    record_path(export_dir, slot).symlink_metadata().is_ok() || has_outputs(export_dir, slot)
 }
 
 /// Whether a slot has outputs or checkpoints of an earlier attempt.
@@ -87,35 +88,8 @@ pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathB
         return Ok(None);
     }
     let stem = format!("{}_{}", slot.file_stem(), timestamp(SystemTime::now()));
-    let transfer = Transfer::begin(export_dir, &superseded_dir(export_dir), &stem)?;
-    let gathered = gather_slot(&transfer, export_dir, slot);
-    finish(transfer, gathered).map(Some)
-}
-
-fn gather_slot(
-    transfer: &Transfer<'_>,
-    export_dir: &Path,
-    slot: &SlotId,
-) -> Result<Gathered, Error> {
-    let mut gathered = gather::slot(transfer, export_dir, slot, "")?;
-    move_timings(&mut gathered, transfer, export_dir, slot.slug(), &[slot.run_idx()])?;
-    Ok(gathered)
-}
-
-/// The runs' times go with them: what a new run does not write again must not stay as if it had.
-fn move_timings(
-    gathered: &mut Gathered,
-    transfer: &Transfer<'_>,
-    export_dir: &Path,
-    slug: &Slug,
-    run_indices: &[u32],
-) -> Result<(), Error> {
-    failpoint()?;
-    timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transfer.directory())?;
-    gathered
-        .steps
-        .push(Step::DropTimings { slug: slug.to_string(), run_indices: run_indices.to_vec() });
-    Ok(())
+    let transaction = Transaction::begin(export_dir, &superseded_dir(export_dir), &stem)?;
+    fill(export_dir, transaction, slot.slug(), &[slot.run_idx()], |_| String::new()).map(Some)
 }
 
 /// Moves the complete set of an algorithm below `runs/_archived_complete_runs`.
@@ -128,31 +102,35 @@ pub(crate) fn archive_set(
     run_indices: &[u32],
 ) -> Result<PathBuf, Error> {
     let stem = format!("{slug}_{}", timestamp(SystemTime::now()));
-    let transfer = Transfer::begin(export_dir, &archived_dir(export_dir), &stem)?;
-    let gathered = gather_set(&transfer, export_dir, slug, run_indices);
-    finish(transfer, gathered)
+    let transaction = Transaction::begin(export_dir, &archived_dir(export_dir), &stem)?;
+    fill(export_dir, transaction, slug, run_indices, |run_idx| format!("run_{run_idx}"))
 }
 
-fn gather_set(
-    transfer: &Transfer<'_>,
+/// Moves runs of an algorithm, each into the directory that `below` names, and commits.
+fn fill(
     export_dir: &Path,
+    transaction: Transaction<'_>,
     slug: &Slug,
     run_indices: &[u32],
-) -> Result<Gathered, Error> {
-    let mut all = Gathered::default();
-    for &run_idx in run_indices {
-        let slot = SlotId::new(slug.clone(), run_idx);
-        all.extend(gather::slot(transfer, export_dir, &slot, &format!("run_{run_idx}"))?);
-    }
-    move_timings(&mut all, transfer, export_dir, slug, run_indices)?;
-    Ok(all)
-}
-
-fn finish(transfer: Transfer<'_>, gathered: Result<Gathered, Error>) -> Result<PathBuf, Error> {
-    match gathered.and_then(|gathered| gathered.write_origin(&transfer).map(|()| gathered)) {
-        Ok(gathered) => transfer.commit(gathered.steps),
+    below: impl Fn(u32) -> String,
+) -> Result<PathBuf, Error> {
+    let collect = || {
+        let mut collector = Collector::new(export_dir, &transaction);
+        for &run_idx in run_indices {
+            collector.collect(&SlotId::new(slug.clone(), run_idx), &below(run_idx))?;
+        }
+        // The runs' times go with them: what a new run does not write again must not stay as if
+        // it had.
+        failpoint()?;
+        timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transaction.directory())?;
+        let run_indices = run_indices.to_vec();
+        collector.push(Step::DropTimings { slug: slug.to_string(), run_indices });
+        collector.finish()
+    };
+    match collect() {
+        Ok(steps) => transaction.commit(steps),
         Err(error) => {
-            transfer.abandon();
+            transaction.abandon();
             Err(error)
         }
     }

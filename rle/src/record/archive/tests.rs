@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::transfer::{LOCK, Transfer};
+use super::transaction::{LOCK, Transaction};
 use super::*;
 use crate::fs::dying_after;
 use crate::fs::small_disk::SmallDisk;
-use crate::record::decision;
+use crate::record::{self, decision};
 use crate::record::{RecordHead, TrackedPath, sample};
 use crate::timings::NewEntry;
 use crate::value::Value;
@@ -311,9 +311,9 @@ fn a_record_of_another_slot_takes_none_of_its_files_away() {
 fn names_of_one_second_get_suffixes() {
     let export = temporary();
     let parent = superseded_dir(export.path());
-    let make = || Transfer::begin(export.path(), &parent, "alpha_1_20261129T131800Z").unwrap();
+    let make = || Transaction::begin(export.path(), &parent, "alpha_1_20261129T131800Z").unwrap();
     let (first, second) = (make(), make());
-    let names = [first, second].map(|transfer| transfer.commit(Vec::new()).unwrap());
+    let names = [first, second].map(|transaction| transaction.commit(Vec::new()).unwrap());
     let third = make().commit(Vec::new()).unwrap();
     let names: Vec<_> = names
         .iter()
@@ -325,16 +325,16 @@ fn names_of_one_second_get_suffixes() {
 }
 
 #[test]
-fn recovery_leaves_a_transfer_alone_that_goes_on() {
+fn recovery_leaves_a_transaction_alone_that_goes_on() {
     let tree = Tree::new(&[1]);
     let parent = superseded_dir(tree.path());
-    let transfer = Transfer::begin(tree.path(), &parent, "alpha_0_20261129T131800Z").unwrap();
-    let gathered = transfer.directory().join("copy");
+    let transaction = Transaction::begin(tree.path(), &parent, "alpha_0_20261129T131800Z").unwrap();
+    let gathered = transaction.directory().join("copy");
     fs::write(&gathered, "gathered").unwrap();
     recover(tree.path()).unwrap();
     recover_slug(tree.path(), &slug()).unwrap();
     assert_eq!(fs::read_to_string(&gathered).unwrap(), "gathered");
-    let done = transfer.commit(Vec::new()).unwrap();
+    let done = transaction.commit(Vec::new()).unwrap();
     assert!(done.join("copy").exists() && !done.join(LOCK).exists());
 }
 
@@ -342,7 +342,7 @@ fn recovery_leaves_a_transfer_alone_that_goes_on() {
 fn recovery_for_a_slug_leaves_others_to_their_own() {
     let export = temporary();
     let parent = superseded_dir(export.path());
-    let dead = |stem: &str| drop(Transfer::begin(export.path(), &parent, stem).unwrap());
+    let dead = |stem: &str| drop(Transaction::begin(export.path(), &parent, stem).unwrap());
     dead("alpha_1_20261129T131800Z");
     dead("beta_1_20261129T131800Z");
     recover_slug(export.path(), &slug()).unwrap();
@@ -409,4 +409,4 @@ fn outputs_on_another_disk_are_copied_and_removed_whenever_the_process_dies() {
 }
 
 #[cfg(feature = "cli")]
-mod care;
+mod entries;

@@ -1,6 +1,6 @@
 //! What differs between two source trees, in words.
 
-use super::Provenance;
+use super::format::Provenance;
 
 /// How many changed files are named before the rest is counted.
 const NAMED_FILES: usize = 5;

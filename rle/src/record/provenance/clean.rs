@@ -13,21 +13,21 @@ const OR_CAPTURE: &str = "or run with --provenance-mode capture";
 /// repository, with what to do about each.
 pub(super) fn check(evidence: &Evidence) -> Result<(), Error> {
     let mut problems: Vec<String> = Vec::new();
-    let mut ways_out: Vec<&str> = Vec::new();
-    for gap in &evidence.gaps {
-        problems.push(gap.to_string());
-        ways_out.push(gap.way_out());
+    let mut remedies: Vec<&str> = Vec::new();
+    for missing in &evidence.missing {
+        problems.push(missing.to_string());
+        remedies.push(missing.remedy());
     }
     // Without a commit everything differs from it: that is said already.
     if evidence.dirty == Some(true) && evidence.revision.is_some() {
         problems.push(format!("the tree is dirty ({})", named(&evidence.changed)));
-        ways_out.push("commit or stash the changes");
+        remedies.push("commit or stash the changes");
     }
     if problems.is_empty() {
         return Ok(());
     }
-    ways_out.dedup();
-    Err(refusal(&problems.join("; "), &ways_out.join(", ")))
+    remedies.dedup();
+    Err(refusal(&problems.join("; "), &remedies.join(", ")))
 }
 
 /// Where there is no source tree at all.
@@ -35,9 +35,9 @@ pub(super) fn no_source(reason: &str) -> Error {
     refusal(reason, "name the sources with SuiteConfig::source_dir")
 }
 
-fn refusal(problem: &str, way_out: &str) -> Error {
+fn refusal(problem: &str, remedy: &str) -> Error {
     Error::usage(format!(
-        "provenance mode require_clean: {problem}; to go on, {way_out}, {OR_CAPTURE}"
+        "provenance mode require_clean: {problem}; to go on, {remedy}, {OR_CAPTURE}"
     ))
 }
 

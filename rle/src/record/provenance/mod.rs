@@ -4,6 +4,17 @@
 //! evidence and never identity, so that committing what was run repeats nothing. Gathering it
 //! never fails, unless a clean source is required: what could not be learnt is replaced by the
 //! reason. Neither environment variables nor arguments are ever stored.
+//!
+//! - `format`: provenance as a record holds it.
+//! - `mode`: how provenance is gathered, and what a caller may add.
+//! - `inputs`: patterns of further files that count as source.
+//! - `tree`: the source tree and its hash.
+//! - `git`: what version control says about the source.
+//! - `clean`: refuses a source that is not exactly a commit.
+//! - `packages`: versions from `Cargo.lock`.
+//! - `executable`: the provenance of one start, whose executable is hashed beside the first runs.
+//! - `stale`: warns of sources that changed after the build.
+//! - `changes`: the difference between two source trees, as text.
 
 mod changes;
 mod clean;

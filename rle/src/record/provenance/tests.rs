@@ -124,7 +124,7 @@ fn the_checkout_changes_the_evidence_and_not_the_identity() {
 }
 
 #[test]
-fn a_clean_source_is_required_with_the_way_out() {
+fn a_clean_source_is_required_with_the_remedy() {
     let Some(repository) = program() else { return };
     assert_eq!(refusal(&repository), None);
     repository.write("exports/classic/runs/ippo_0.json", "{}");

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{RunContext, RunParts, SuiteFacts};
+use super::common::{Common, SuiteFacts};
+use super::run::{RunContext, RunParts};
 use crate::metrics::MetricSink;
 use crate::names::{SlotId, Slug};
 use crate::run::checkpoint::{self, Checkpoint, Latest};
@@ -15,6 +16,20 @@ use crate::value::Value;
 
 /// In place of a request's hash: all contexts for tests are of one request.
 const TEST_REQUEST: &str = "test";
+
+impl RunContext {
+    /// A context for testing an algorithm without a runner; files go below `export_dir`.
+    ///
+    /// ```no_run
+    /// # use rle::{RunContext, RunResult};
+    /// # fn ippo(ctx: &RunContext) -> rle::Result<RunResult> { Ok(RunResult::new()) }
+    /// let ctx = RunContext::for_test("target/test-run").run_idx(1).seed(7).build();
+    /// let result = ippo(&ctx);
+    /// ```
+    pub fn for_test(export_dir: impl Into<PathBuf>) -> TestRun {
+        TestRun::new(export_dir.into())
+    }
+}
 
 /// Builds a [`RunContext`] for a unit test: see [`RunContext::for_test`].
 #[derive(Debug)]
@@ -36,7 +51,7 @@ pub struct TestRun {
 }
 
 impl TestRun {
-    pub(super) fn new(export_dir: PathBuf) -> Self {
+    fn new(export_dir: PathBuf) -> Self {
         Self {
             env_name: "test".to_owned(),
             env_config: Value::object(),
@@ -175,21 +190,20 @@ impl TestRun {
             let _ = stop.poll();
             stop.request("the test asks for it");
         }
+        let suite = Arc::new(SuiteFacts {
+            env_name: self.env_name,
+            env_config: self.env_config,
+            common_config: Value::Object(self.common_config),
+            export_dir,
+            num_runs: self.num_runs.max(self.run_idx.saturating_add(1)),
+        });
         RunContext::from_parts(RunParts {
-            suite: Arc::new(SuiteFacts {
-                env_name: self.env_name,
-                env_config: self.env_config,
-                common_config: Value::Object(self.common_config),
-                export_dir,
-                num_runs: self.num_runs.max(self.run_idx.saturating_add(1)),
-            }),
+            common: Common::new(suite, self.required, Progress::default()),
             name: self.name,
             slot,
             seeds,
             config: self.config,
             prepared: self.prepared,
-            required: self.required,
-            progress: Progress::default(),
             checkpoint,
             logger,
             stop,

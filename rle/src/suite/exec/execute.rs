@@ -14,7 +14,7 @@ use crate::record::archive;
 use crate::record::decision::{Decision, SlotAction};
 use crate::record::{self, Accepted, Attempt, AttemptOutcome, RecordHead, RecordState, RunStatus};
 use crate::run::checkpoint::{self, Checkpoint, Latest};
-use crate::run::context::{RunContext, RunParts};
+use crate::run::context::{Common, RunContext, RunParts};
 use crate::run::progress::Progress;
 use crate::run::result::{Episode, RunResult};
 use crate::run::stop::{Running, Stop};
@@ -317,14 +317,16 @@ impl Executor<'_> {
         let log = self.plan.log.begin(self.plan, slot, state);
         checkpoint.log_with(log.sink());
         let context = RunContext::from_parts(RunParts {
-            suite: Arc::clone(&self.plan.facts),
+            common: Common::new(
+                Arc::clone(&self.plan.facts),
+                algorithm.required_paths.clone(),
+                progress.clone(),
+            ),
             name: algorithm.spec.name.clone(),
             slot: slot.id.clone(),
             seeds: slot.seeds.clone(),
             config: algorithm.config.clone(),
             prepared,
-            required: algorithm.required_paths.clone(),
-            progress: progress.clone(),
             checkpoint: checkpoint.clone(),
             logger: log.sink(),
             stop: self.stop.clone(),

@@ -21,7 +21,7 @@ use crate::record::RecordedRequirement;
 use crate::record::archive::timestamp;
 use crate::record::identity::object;
 use crate::run::artifacts::{self, PathIdentity};
-use crate::run::context::{PrepareContext, PrepareParts};
+use crate::run::context::{Common, PrepareContext, PrepareParts};
 use crate::run::progress::Progress;
 use crate::suite::exec::isolate::Isolation;
 use crate::suite::exec::timing;
@@ -244,12 +244,14 @@ impl<'a> Work<'a> {
         let label = format!("prepare {}", self.prepare.name);
         let progress = Progress::default();
         let context = PrepareContext::from_parts(PrepareParts {
-            suite: Arc::clone(&self.env.plan.facts),
+            common: Common::new(
+                Arc::clone(&self.env.plan.facts),
+                self.required.clone(),
+                progress.clone(),
+            ),
             name: self.prepare.name.clone(),
             directory: directory.to_owned(),
             config: self.config.clone(),
-            required: self.required.clone(),
-            progress: progress.clone(),
         });
         self.env.console.slot_started(&label, progress);
         let started_at = SystemTime::now();

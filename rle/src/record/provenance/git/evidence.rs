@@ -6,48 +6,50 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{Gap, Git, Session, entries, path_of, path_of_line, remote};
+use super::missing::Missing;
+use super::remote;
+use super::session::{Git, Session, entries, path_of, path_of_line};
 use crate::value::digest::{FieldHasher, hex};
 
-/// What was learnt; `gaps` tells why the rest was not.
+/// What was learnt; `missing` tells why the rest was not.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::record::provenance) struct Evidence {
-    pub(in crate::record::provenance) vcs: Option<String>,
-    pub(in crate::record::provenance) revision: Option<String>,
-    pub(in crate::record::provenance) dirty: Option<bool>,
-    pub(in crate::record::provenance) diff_sha256: Option<String>,
-    pub(in crate::record::provenance) branch: Option<String>,
-    pub(in crate::record::provenance) remote: Option<String>,
-    pub(in crate::record::provenance) gaps: Vec<Gap>,
+pub(crate) struct Evidence {
+    pub(crate) vcs: Option<String>,
+    pub(crate) revision: Option<String>,
+    pub(crate) dirty: Option<bool>,
+    pub(crate) diff_sha256: Option<String>,
+    pub(crate) branch: Option<String>,
+    pub(crate) remote: Option<String>,
+    pub(crate) missing: Vec<Missing>,
     /// The files that make the tree dirty, from the top of the repository or from the workspace.
-    pub(in crate::record::provenance) changed: Vec<String>,
+    pub(crate) changed: Vec<String>,
 }
 
 /// The tree that is asked about.
 #[derive(Clone, Copy)]
-pub(in crate::record::provenance) struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     /// The workspace, links resolved.
-    pub(in crate::record::provenance) root: &'a Path,
+    pub(crate) root: &'a Path,
     /// Files that make the tree dirty when they are not tracked, with their hashes.
-    pub(in crate::record::provenance) files: &'a BTreeMap<String, String>,
+    pub(crate) files: &'a BTreeMap<String, String>,
     /// Never makes the tree dirty; links resolved.
-    pub(in crate::record::provenance) export_dir: &'a Path,
+    pub(crate) export_dir: &'a Path,
     /// What counts as source, as git's own patterns below the workspace.
-    pub(in crate::record::provenance) patterns: &'a [String],
+    pub(crate) patterns: &'a [String],
 }
 
 impl Evidence {
     /// Why values are missing, in words.
-    pub(in crate::record::provenance) fn reason(&self) -> Option<String> {
-        let reasons: Vec<String> = self.gaps.iter().map(Gap::to_string).collect();
+    pub(crate) fn reason(&self) -> Option<String> {
+        let reasons: Vec<String> = self.missing.iter().map(Missing::to_string).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
-    fn note<T>(&mut self, answer: Result<T, Gap>) -> Option<T> {
+    fn note<T>(&mut self, answer: Result<T, Missing>) -> Option<T> {
         answer
-            .map_err(|gap| {
-                if !self.gaps.contains(&gap) {
-                    self.gaps.push(gap);
+            .map_err(|missing| {
+                if !self.missing.contains(&missing) {
+                    self.missing.push(missing);
                 }
             })
             .ok()
@@ -56,7 +58,7 @@ impl Evidence {
 
 impl Git {
     /// Asks about the repository that the sources lie in.
-    pub(in crate::record::provenance) fn evidence(&self, sources: Sources<'_>) -> Evidence {
+    pub(crate) fn evidence(&self, sources: Sources<'_>) -> Evidence {
         let deadline = Instant::now() + self.patience;
         let session = Session { git: self, root: sources.root, deadline };
         let mut evidence = Evidence::default();
@@ -65,7 +67,7 @@ impl Git {
         evidence.vcs = Some("git".to_owned());
         evidence.revision = evidence.note(session.revision());
         evidence.branch = evidence.note(session.branch());
-        evidence.gaps.extend(session.peculiarities(&top));
+        evidence.missing.extend(session.peculiarities(&top));
         evidence.remote = session.remote(evidence.branch.as_deref());
         let changes = session.changes(&top, sources);
         if let Some(changes) = evidence.note(changes) {
@@ -100,21 +102,21 @@ impl Changes {
 }
 
 impl Session<'_> {
-    fn revision(&self) -> Result<String, Gap> {
+    fn revision(&self) -> Result<String, Missing> {
         self.ask(&["rev-parse", "--verify", "HEAD^{commit}"]).map(|line| text_of_line(&line))
     }
 
-    fn branch(&self) -> Result<String, Gap> {
+    fn branch(&self) -> Result<String, Missing> {
         // It fails without a word where HEAD names a commit.
-        let silence = Gap::of_words("symbolic-ref", b"");
+        let silence = Missing::from_stderr("symbolic-ref", b"");
         self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])
             .map(|line| text_of_line(&line))
-            .map_err(|gap| if gap == silence { Gap::Detached } else { gap })
+            .map_err(|missing| if missing == silence { Missing::Detached } else { missing })
     }
 
     /// What is unusual about the checkout. What git does not tell is taken for usual: the other
     /// answers do not depend on it.
-    fn peculiarities(&self, top: &Path) -> Vec<Gap> {
+    fn peculiarities(&self, top: &Path) -> Vec<Missing> {
         let question = [
             "rev-parse",
             "--is-shallow-repository",
@@ -126,20 +128,20 @@ impl Session<'_> {
         let mut lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut found = Vec::new();
         if lines.next() == Some(b"true") {
-            found.push(Gap::Shallow);
+            found.push(Missing::Shallow);
         }
         let mut directory =
             || lines.next().and_then(|line| fs::canonicalize(self.root.join(path_of(line))).ok());
         if let (Some(own), Some(common)) = (directory(), directory())
             && own != common
         {
-            found.push(Gap::Worktree);
+            found.push(Missing::Worktree);
         }
         if lines.next().is_some() {
-            found.push(Gap::InSubmodule);
+            found.push(Missing::InSubmodule);
         }
         if top.join(".gitmodules").is_file() {
-            found.push(Gap::HasSubmodules);
+            found.push(Missing::HasSubmodules);
         }
         found
     }
@@ -167,7 +169,7 @@ impl Session<'_> {
         Some(remote::without_credentials(url))
     }
 
-    fn changes(&self, top: &Path, sources: Sources<'_>) -> Result<Changes, Gap> {
+    fn changes(&self, top: &Path, sources: Sources<'_>) -> Result<Changes, Missing> {
         let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"];
         let answer = self.ask(&status)?;
         // Each entry is two letters, a space, and the path from the top of the repository.
@@ -186,7 +188,7 @@ impl Session<'_> {
 
     /// The hash of the fields `rle-diff-v1`, the text of the difference between the commit and
     /// the tracked sources, and path and content hash of each source that is not tracked.
-    fn diff_sha256(&self, changes: &Changes, sources: Sources<'_>) -> Result<String, Gap> {
+    fn diff_sha256(&self, changes: &Changes, sources: Sources<'_>) -> Result<String, Missing> {
         let mut hasher = FieldHasher::new("rle-diff-v1");
         hasher.field(&self.ask(&diff_arguments(sources))?);
         for path in &changes.untracked {

@@ -1,11 +1,15 @@
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
+use super::missing::Missing;
+use super::session::Session;
 use super::*;
 use crate::value::digest::{hash_file, hex};
 
 /// A git that reads no configuration but the repository's own.
-pub(in crate::record::provenance) fn plain_git() -> Git {
+pub(crate) fn plain_git() -> Git {
     let env = [
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -19,16 +23,16 @@ pub(in crate::record::provenance) fn plain_git() -> Git {
 }
 
 /// A repository for one test.
-pub(in crate::record::provenance) struct Repository {
+pub(crate) struct Repository {
     dir: tempfile::TempDir,
 }
 
 impl Repository {
     /// An empty one, or nothing, with a line on stderr, where there is no git.
-    pub(in crate::record::provenance) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let repository = Self { dir: tempfile::tempdir().unwrap() };
         match repository.try_run(&["init", "-q", "-b", "main"]) {
-            Err(Gap::NotInstalled) => {
+            Err(Missing::NotInstalled) => {
                 eprintln!("SKIPPED: there is no git here");
                 None
             }
@@ -39,26 +43,26 @@ impl Repository {
         }
     }
 
-    pub(in crate::record::provenance) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(in crate::record::provenance) fn write(&self, name: &str, content: &str) {
+    pub(crate) fn write(&self, name: &str, content: &str) {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub(in crate::record::provenance) fn run(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
         String::from_utf8(self.try_run(arguments).unwrap()).unwrap()
     }
 
-    pub(in crate::record::provenance) fn commit_all(&self) {
+    pub(crate) fn commit_all(&self) {
         self.run(&["add", "-A"]);
         self.run(&["commit", "-q", "-m", "x"]);
     }
 
-    fn try_run(&self, arguments: &[&str]) -> Result<Vec<u8>, Gap> {
+    fn try_run(&self, arguments: &[&str]) -> Result<Vec<u8>, Missing> {
         let git = plain_git();
         let deadline = Instant::now() + git.patience;
         Session { git: &git, root: self.path(), deadline }.ask(arguments)
@@ -69,7 +73,7 @@ impl Repository {
     }
 
     /// One that is a clone of this one, made with these options.
-    pub(in crate::record::provenance) fn cloned(&self, options: &[&str]) -> Self {
+    pub(crate) fn cloned(&self, options: &[&str]) -> Self {
         let clone = Self { dir: tempfile::tempdir().unwrap() };
         let from = format!("file://{}", self.path().display());
         let arguments = ["-c", "protocol.file.allow=always", "clone", "-q"];
@@ -189,7 +193,7 @@ fn a_detached_checkout_and_a_worktree_have_a_revision() {
     let worktree = elsewhere.path().join("worktree");
     repository.run(&["worktree", "add", "-q", worktree.to_str().unwrap()]);
     let evidence = evidence_at(&plain_git(), &worktree, &["x.rs"]);
-    assert_eq!(evidence.gaps, [Gap::Worktree]);
+    assert_eq!(evidence.missing, [Missing::Worktree]);
     assert_eq!((evidence.revision, evidence.dirty), (Some(revision), Some(false)));
     assert_eq!(evidence.branch.as_deref(), Some("worktree"));
 }
@@ -203,10 +207,10 @@ fn a_shallow_clone_has_all_values_and_says_what_it_is() {
     }
     let clone = repository.cloned(&["--depth", "1"]);
     let evidence = clone.evidence(&["x.rs"]);
-    assert_eq!(evidence.gaps, [Gap::Shallow]);
+    assert_eq!(evidence.missing, [Missing::Shallow]);
     assert_eq!(evidence.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
     assert_eq!((evidence.branch.as_deref(), evidence.dirty), (Some("main"), Some(false)));
-    assert_eq!(repository.cloned(&[]).evidence(&["x.rs"]).gaps, []);
+    assert_eq!(repository.cloned(&[]).evidence(&["x.rs"]).missing, []);
 }
 
 #[test]
@@ -221,9 +225,9 @@ fn a_submodule_and_the_repository_that_holds_it_say_what_they_are() {
     outer.commit_all();
     let sources = ["x.rs", "dep/lib.rs"];
     let evidence = outer.evidence(&sources);
-    assert_eq!((evidence.gaps, evidence.dirty), (vec![Gap::HasSubmodules], Some(false)));
+    assert_eq!((evidence.missing, evidence.dirty), (vec![Missing::HasSubmodules], Some(false)));
     let inside = evidence_at(&plain_git(), &outer.path().join("dep"), &["lib.rs"]);
-    assert_eq!((inside.gaps, inside.dirty), (vec![Gap::InSubmodule], Some(false)));
+    assert_eq!((inside.missing, inside.dirty), (vec![Missing::InSubmodule], Some(false)));
     assert_eq!(inside.revision.unwrap(), inner.run(&["rev-parse", "HEAD"]).trim());
     outer.write("dep/lib.rs", "2");
     assert_eq!(outer.evidence(&sources).dirty, Some(true));

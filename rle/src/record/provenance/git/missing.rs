@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One reason. None of them stops a start, unless it asks for a clean source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record::provenance) enum Gap {
+pub(crate) enum Missing {
     NotInstalled,
     NoRepository,
     Refused,
@@ -18,9 +18,9 @@ pub(in crate::record::provenance) enum Gap {
     Other(String),
 }
 
-impl Gap {
+impl Missing {
     /// Git's words for a failure of `command`, as ours. They are asked for in English.
-    pub(super) fn of_words(command: &str, errors: &[u8]) -> Self {
+    pub(super) fn from_stderr(command: &str, errors: &[u8]) -> Self {
         let errors = String::from_utf8_lossy(errors);
         if errors.contains("dubious ownership") {
             Self::Refused
@@ -38,7 +38,7 @@ impl Gap {
     }
 
     /// What a person can do about it.
-    pub(in crate::record::provenance) fn way_out(&self) -> &'static str {
+    pub(crate) fn remedy(&self) -> &'static str {
         match self {
             Self::NotInstalled => "install git",
             Self::NoRepository => "put the sources under git, with a commit",
@@ -54,7 +54,7 @@ impl Gap {
     }
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NotInstalled => "git is not installed, or not in PATH",

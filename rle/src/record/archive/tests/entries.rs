@@ -117,8 +117,8 @@ fn an_algorithm_may_be_called_like_a_file_of_ours() {
 fn the_newest_of_each_set_and_slot_are_kept() {
     let export = temporary();
     let make = |parent: &Path, stem: &str| {
-        let transfer = Transfer::begin(export.path(), parent, stem).unwrap();
-        transfer.commit(Vec::new()).unwrap();
+        let transaction = Transaction::begin(export.path(), parent, stem).unwrap();
+        transaction.commit(Vec::new()).unwrap();
     };
     let superseded = superseded_dir(export.path());
     for _ in 0..12 {

@@ -1,10 +1,10 @@
 //! Moves that survive a kill at any instant.
 //!
-//! A transfer gathers copies in a directory `<name>.partial` beside a journal of what is still
+//! A transaction collects copies in a directory `<name>.partial` beside a journal of what is still
 //! to be moved and removed. Renaming it to `<name>` commits. Before that, recovery throws the
 //! directory away, for it holds copies only; after it, recovery carries out what the journal
 //! says, step by step, each of which may be repeated. The lock file in the directory tells
-//! a transfer that goes on from one that a dead process left.
+//! a transaction that goes on from one that a dead process left.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ const PARTIAL: &str = ".partial";
 pub(super) const JOURNAL: &str = "journal.json";
 pub(super) const LOCK: &str = "transfer.lock";
 
-/// How long another process's transfer is waited for: renames, and at most a copy.
+/// How long another process's transaction is waited for: renames, and at most a copy.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What is still to be done when the directory has its final name.
@@ -49,14 +49,14 @@ struct Journal {
 }
 
 /// A directory that is being filled, by this process alone.
-pub(super) struct Transfer<'a> {
+pub(super) struct Transaction<'a> {
     export_dir: &'a Path,
     partial: PathBuf,
     done: PathBuf,
     lock: FileLock,
 }
 
-impl<'a> Transfer<'a> {
+impl<'a> Transaction<'a> {
     /// Claims `<parent>/<stem>`, with a suffix when it is taken.
     pub(super) fn begin(export_dir: &'a Path, parent: &Path, stem: &str) -> Result<Self, Error> {
         failpoint()?;
@@ -91,7 +91,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// Where copies are gathered.
+    /// Where copies are collected.
     pub(super) fn directory(&self) -> &Path {
         &self.partial
     }
@@ -131,7 +131,7 @@ impl<'a> Transfer<'a> {
             .map_err(|error| Error::io("rename", &self.partial, error))
     }
 
-    /// Gives up: what was gathered is thrown away.
+    /// Gives up: what was collected is thrown away.
     pub(super) fn abandon(self) {
         if failpoint().is_err() {
             return;
@@ -141,8 +141,8 @@ impl<'a> Transfer<'a> {
     }
 }
 
-#[cfg(feature = "cli")]
 /// Writes a journal into an existing directory, which commits, and carries it out.
+#[cfg(feature = "cli")]
 pub(super) fn carry_out(
     export_dir: &Path,
     directory: &Path,
@@ -155,8 +155,8 @@ pub(super) fn carry_out(
     finish(export_dir, directory, &journal)
 }
 
+/// Removes a finished directory, unless another process is at it.
 #[cfg(feature = "cli")]
-/// Throws a finished directory away, unless another process is at it.
 pub(super) fn remove_finished(directory: &Path) -> Result<(), Error> {
     let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
     discard(directory)
@@ -168,7 +168,7 @@ fn discard(directory: &Path) -> Result<(), Error> {
     name.push(PARTIAL);
     let partial = directory.with_file_name(name);
     if partial.symlink_metadata().is_ok() {
-        throw_away(&partial)?;
+        discard_unfinished(&partial)?;
     }
     failpoint()?;
     fs::rename(directory, &partial).map_err(|error| Error::io("rename", directory, error))?;
@@ -194,9 +194,9 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
         let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) else { continue };
         let directory = entry.path();
         if name.ends_with(PARTIAL) {
-            throw_away(&directory)?;
+            discard_unfinished(&directory)?;
         } else if directory.join(JOURNAL).symlink_metadata().is_ok() {
-            go_on(export_dir, &directory)?;
+            resume(export_dir, &directory)?;
         } else if directory.join(LOCK).symlink_metadata().is_ok() {
             drop_lock(&directory)?;
         } else {
@@ -207,7 +207,7 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
     Ok(any)
 }
 
-fn throw_away(partial: &Path) -> Result<(), Error> {
+fn discard_unfinished(partial: &Path) -> Result<(), Error> {
     match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
         Ok(Some(_lock)) => {
             failpoint()?;
@@ -225,7 +225,7 @@ fn throw_away(partial: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes the lock of a transfer that was killed between its last two steps.
+/// Removes the lock of a transaction that was killed between its last two steps.
 fn drop_lock(directory: &Path) -> Result<(), Error> {
     match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
         Ok(Some(_lock)) if directory.join(JOURNAL).symlink_metadata().is_ok() => Ok(()),
@@ -236,7 +236,7 @@ fn drop_lock(directory: &Path) -> Result<(), Error> {
     }
 }
 
-fn go_on(export_dir: &Path, directory: &Path) -> Result<(), Error> {
+fn resume(export_dir: &Path, directory: &Path) -> Result<(), Error> {
     let lock = match FileLock::acquire(&directory.join(LOCK), PATIENCE) {
         Ok(lock) => lock,
         Err(_) if !directory.exists() => return Ok(()),
@@ -253,7 +253,7 @@ fn go_on(export_dir: &Path, directory: &Path) -> Result<(), Error> {
     };
     let journal: Journal = Value::parse_json(&bytes)
         .and_then(|value| value.to())
-        .map_err(|error| Error::file(&path, format!("is no journal: {error}")))?;
+        .map_err(|error| Error::file(&path, format!("is not a valid journal: {error}")))?;
     tracing::info!(
         "finishing the move to {} that another start left half done",
         directory.display()

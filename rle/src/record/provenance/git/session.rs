@@ -1,10 +1,4 @@
-//! What git says about the source: evidence, in time, or the reason why there is none.
-//!
-//! Here git is asked; what it is asked, and what follows from the answers, is in `evidence`.
-
-mod evidence;
-mod gap;
-mod remote;
+//! Asks git, within a time limit.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -14,8 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(super) use evidence::{Evidence, Sources};
-pub(super) use gap::Gap;
+use super::missing::Missing;
 
 /// How long all questions together may take: a repository on a file system that hangs must not
 /// stop a run.
@@ -34,11 +27,11 @@ const FOREIGN: [&str; 7] = [
 ];
 
 /// How to start git.
-pub(super) struct Git {
-    pub(super) program: OsString,
+pub(crate) struct Git {
+    pub(crate) program: OsString,
     /// Added to the inherited environment.
-    pub(super) env: Vec<(OsString, OsString)>,
-    pub(super) patience: Duration,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) patience: Duration,
 }
 
 impl Default for Git {
@@ -47,20 +40,20 @@ impl Default for Git {
     }
 }
 
-struct Session<'a> {
-    git: &'a Git,
-    root: &'a Path,
-    deadline: Instant,
+pub(super) struct Session<'a> {
+    pub(super) git: &'a Git,
+    pub(super) root: &'a Path,
+    pub(super) deadline: Instant,
 }
 
 impl Session<'_> {
     /// The answer of one git command, or why there is none.
-    fn ask<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, Gap> {
+    pub(super) fn ask<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, Missing> {
         let name = arguments.first().map(|name| name.as_ref().to_string_lossy());
         let name = name.unwrap_or_default();
         let mut child = self.spawn(arguments).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Gap::NotInstalled,
-            _ => Gap::Other(format!("git cannot be started: {error}")),
+            io::ErrorKind::NotFound => Missing::NotInstalled,
+            _ => Missing::Other(format!("git cannot be started: {error}")),
         })?;
         // In threads: a full pipe would stop git, and a closed one is not the end of the process.
         let (output, errors) =
@@ -71,7 +64,9 @@ impl Session<'_> {
                 Ok(None) if Instant::now() < self.deadline => thread::sleep(POLL),
                 Ok(None) => return Err(self.give_up(&mut child)),
                 Err(error) => {
-                    return Err(Gap::Other(format!("git {name} cannot be waited for: {error}")));
+                    return Err(Missing::Other(format!(
+                        "git {name} cannot be waited for: {error}"
+                    )));
                 }
             }
         };
@@ -79,7 +74,7 @@ impl Session<'_> {
         if status.success() {
             return output.recv_timeout(left()).map_err(|_| self.too_slow());
         }
-        Err(Gap::of_words(&name, &errors.recv_timeout(left()).unwrap_or_default()))
+        Err(Missing::from_stderr(&name, &errors.recv_timeout(left()).unwrap_or_default()))
     }
 
     fn spawn<S: AsRef<OsStr>>(&self, arguments: &[S]) -> io::Result<Child> {
@@ -95,15 +90,15 @@ impl Session<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 
-    fn give_up(&self, child: &mut Child) -> Gap {
+    fn give_up(&self, child: &mut Child) -> Missing {
         // It may have ended just now; and one that hangs in the system is not waited for.
         let _ = child.kill();
         let _ = child.try_wait();
         self.too_slow()
     }
 
-    fn too_slow(&self) -> Gap {
-        Gap::Other(format!("git did not answer within {:?}", self.git.patience))
+    fn too_slow(&self) -> Missing {
+        Missing::Other(format!("git did not answer within {:?}", self.git.patience))
     }
 }
 
@@ -121,24 +116,21 @@ fn read_in_thread(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>>
     receiver
 }
 
-fn entries(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty())
 }
 
-fn path_of_line(line: &[u8]) -> PathBuf {
+pub(super) fn path_of_line(line: &[u8]) -> PathBuf {
     path_of(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 #[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
-
-#[cfg(test)]
-pub(super) mod tests;

@@ -1,0 +1,171 @@
+//! Lists archives, and removes old ones.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::layout::{archived_dir, superseded_dir};
+use super::origin::{ORIGIN, read_origin};
+use super::transaction::{JOURNAL, remove_finished};
+use crate::Error;
+use crate::near_match;
+use crate::record::reader::read_head;
+use crate::timings;
+
+/// Files of an entry that are no records.
+const OTHER_FILES: [&str; 4] = [ORIGIN, JOURNAL, timings::TIMINGS_FILE, timings::HARDWARE_FILE];
+
+/// One directory of either folder.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry {
+    /// The directory's name, which names the entry.
+    pub(crate) name: String,
+    /// `superseded` or `archived`.
+    pub(crate) kind: &'static str,
+    /// What it holds, as slots.
+    pub(crate) slots: Vec<String>,
+    /// Size of all files in bytes.
+    pub(crate) bytes: u64,
+    #[serde(skip)]
+    pub(crate) path: PathBuf,
+    /// What entries are counted by when old ones go.
+    #[serde(skip)]
+    group: String,
+}
+
+/// All entries, oldest first within their folder.
+///
+/// # Errors
+/// When a directory cannot be listed.
+pub(crate) fn list(export_dir: &Path) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::new();
+    for (kind, folder) in
+        [("archived", archived_dir(export_dir)), ("superseded", superseded_dir(export_dir))]
+    {
+        let mut found = Vec::new();
+        for path in directories(&folder)? {
+            found.push(entry(kind, path)?);
+        }
+        found.sort_by(|a, b| (age(&a.name), &a.name).cmp(&(age(&b.name), &b.name)));
+        entries.extend(found);
+    }
+    Ok(entries)
+}
+
+fn directories(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list", folder, error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| Error::io("list", folder, error))?.path();
+        let unfinished = path.extension().is_some_and(|extension| extension == "partial");
+        if path.is_dir() && !unfinished {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut slots = read_origin(&path).map_or(Vec::new(), |origin| origin.slots);
+    if slots.is_empty() {
+        let heads = records(&path)?.into_iter().filter_map(|record| read_head(&record));
+        slots = heads.map(|head| format!("{}:{}", head.algorithm.slug, head.run_idx)).collect();
+    }
+    let at = name.len() - stamp(&name).len();
+    let group = format!("{kind} {}", name[..at].trim_end_matches('_'));
+    Ok(Entry { kind, slots, bytes: size(&path)?, group, name, path })
+}
+
+/// When an entry was made, and which of that second it is.
+fn age(name: &str) -> (&str, u64) {
+    let (second, suffix) = stamp(name).split_once('_').unwrap_or((stamp(name), "0"));
+    (second, suffix.parse().unwrap_or(u64::MAX))
+}
+
+/// The part of a name from its time stamp on: it sorts by time.
+fn stamp(name: &str) -> &str {
+    let is_stamp =
+        |part: &str| part.len() == 16 && part.as_bytes()[8] == b'T' && part.ends_with('Z');
+    let mut start = 0;
+    for part in name.split('_') {
+        if is_stamp(part) {
+            return &name[start..];
+        }
+        start += part.len() + 1;
+    }
+    ""
+}
+
+pub(super) fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let list = |error| Error::io("list", directory, error);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).map_err(list)? {
+        let path = entry.map_err(list)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_record =
+            name.ends_with(".json") && !OTHER_FILES.contains(&&*name) && !name.starts_with('.');
+        if is_record && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn size(path: &Path) -> Result<u64, Error> {
+    let metadata = path.symlink_metadata().map_err(|error| Error::io("read", path, error))?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let mut bytes = 0;
+    for entry in fs::read_dir(path).map_err(|error| Error::io("list", path, error))? {
+        bytes += size(&entry.map_err(|error| Error::io("list", path, error))?.path())?;
+    }
+    Ok(bytes)
+}
+
+/// The entry of that name.
+///
+/// # Errors
+/// When there is none, with the near match.
+pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
+    let entries = list(export_dir)?;
+    let known: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    entries.into_iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let hint = near_match::hint(name, known.iter().map(String::as_str));
+        Error::usage(format!("there is no archive `{name}`{hint} (`archive list` shows them)"))
+    })
+}
+
+/// The entries that go when the newest `keep` of each algorithm's sets, and of each slot's
+/// superseded ones, stay.
+///
+/// # Errors
+/// When a directory cannot be listed.
+pub(crate) fn to_prune(export_dir: &Path, keep: usize) -> Result<Vec<Entry>, Error> {
+    let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in list(export_dir)? {
+        groups.entry(entry.group.clone()).or_default().push(entry);
+    }
+    let old = groups.into_values().flat_map(|mut entries| {
+        entries.truncate(entries.len().saturating_sub(keep));
+        entries
+    });
+    Ok(old.collect())
+}
+
+/// Removes an entry; a half-removed one is never taken for whole.
+///
+/// # Errors
+/// When the system refuses.
+pub(crate) fn prune(entry: &Entry) -> Result<(), Error> {
+    remove_finished(&entry.path)
+}

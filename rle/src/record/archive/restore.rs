@@ -1,0 +1,144 @@
+//! Puts an archive back where it came from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::collect::copy;
+use super::entries::{Entry, records};
+use super::origin::{Origin, read_origin};
+use super::transaction::{Step, carry_out, relative};
+use crate::Error;
+use crate::fs::failpoint;
+use crate::record::layout::runs_dir;
+use crate::record::reader::{read_head, read_whole};
+use crate::record::writer::write_record;
+use crate::run::artifacts;
+use crate::timings;
+
+/// Where records are written anew before they are moved back.
+const RESTORED: &str = "restored";
+
+/// Puts an entry back where it came from. The caller holds the locks of its slots.
+///
+/// # Errors
+/// When anything stands where it would go, naming it: nothing is moved then.
+pub(crate) fn restore(export_dir: &Path, entry: &Entry) -> Result<(), Error> {
+    let origin = read_origin(&entry.path)?;
+    refuse_live(export_dir, entry, &origin)?;
+    let steps = match steps_back(export_dir, entry, &origin) {
+        Ok(steps) => steps,
+        Err(error) => {
+            if failpoint().is_ok() {
+                // It holds copies only, and the next restore writes them again.
+                let _ = fs::remove_dir_all(entry.path.join(RESTORED));
+            }
+            return Err(error);
+        }
+    };
+    carry_out(export_dir, &entry.path, steps)
+}
+
+fn steps_back(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<Vec<Step>, Error> {
+    let mut steps = Vec::new();
+    // Backwards: what lay inside something else goes back when that is there.
+    for moved in origin.moved.iter().rev() {
+        let from = relative(export_dir, &entry.path.join(&moved.to));
+        steps.push(Step::Move { from, to: moved.from.clone() });
+    }
+    for record in records(&entry.path)? {
+        steps.push(restored_record(export_dir, entry, origin, &record)?);
+    }
+    if entry.path.join(timings::TIMINGS_FILE).exists() {
+        let slug = entry.slots.first().and_then(|slot| slot.rsplit_once(':'));
+        if let Some((slug, _)) = slug {
+            let (slug, from) = (slug.to_owned(), timings::TIMINGS_FILE.to_owned());
+            steps.push(Step::RestoreTimings { slug, from });
+        }
+    }
+    steps.push(Step::Discard);
+    Ok(steps)
+}
+
+fn refuse_live(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<(), Error> {
+    let mut targets: Vec<PathBuf> =
+        origin.moved.iter().map(|moved| export_dir.join(&moved.from)).collect();
+    for record in records(&entry.path)? {
+        let name = record.file_name().unwrap_or_default();
+        targets.push(runs_dir(export_dir).join(name));
+    }
+    let live = targets.iter().find(|path| {
+        if path.is_dir() { !artifacts::is_empty_dir(path) } else { path.symlink_metadata().is_ok() }
+    });
+    if let Some(path) = live {
+        return Err(Error::usage(format!(
+            "archive `{}` is not restored: {} is in use; move it away or \
+             remove it first",
+            entry.name,
+            path.display()
+        )));
+    }
+    match changed_outside(entry, origin)? {
+        None => Ok(()),
+        Some(path) => Err(Error::usage(format!(
+            "archive `{}` is not restored: {path} holds something else now; move it away first, \
+             so that the archived copy can take its place",
+            entry.name
+        ))),
+    }
+}
+
+/// An output outside the export directory that is there, but not as the record has it.
+fn changed_outside(entry: &Entry, origin: &Origin) -> Result<Option<String>, Error> {
+    for record in records(&entry.path)? {
+        let Some(head) = read_head(&record) else { continue };
+        let name = record.file_name().unwrap_or_default().to_string_lossy();
+        for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
+            let outside = Path::new(&tracked.path);
+            let Some(known) = head.artifact_paths.get(&tracked.label) else { continue };
+            if outside.is_absolute()
+                && outside.symlink_metadata().is_ok()
+                && artifacts::hash_path(outside).map_or(true, |found| found.sha256 != known.sha256)
+            {
+                return Ok(Some(tracked.path.clone()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Writes the record as it was, and the step that puts it in place.
+fn restored_record(
+    export_dir: &Path,
+    entry: &Entry,
+    origin: &Origin,
+    record: &Path,
+) -> Result<Step, Error> {
+    failpoint()?;
+    let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let to = relative(export_dir, &runs_dir(export_dir).join(&name));
+    let Ok(mut whole) = read_whole(record) else {
+        return Ok(Step::Move { from: relative(export_dir, record), to });
+    };
+    for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
+        let Some(place) = whole.head.artifact_paths.get_mut(&tracked.label) else { continue };
+        let outside = Path::new(&tracked.path);
+        let archived = artifacts::resolve_stored(export_dir, &place.path);
+        // An output that was missing when it was archived is missing still.
+        let is_lost = archived.symlink_metadata().is_ok() && outside.symlink_metadata().is_err();
+        if outside.is_absolute() && is_lost {
+            failpoint()?;
+            copy(&archived, outside)?;
+        }
+        place.path.clone_from(&tracked.path);
+    }
+    if let Some(log_dir) = origin.log_dirs.get(&name) {
+        whole.head.log_dir = Some(log_dir.clone());
+    }
+    failpoint()?;
+    let restored = entry.path.join(RESTORED);
+    fs::create_dir_all(&restored)
+        .map_err(|error| Error::io("create the directory", &restored, error))?;
+    let copy = restored.join(&name);
+    write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
+    Ok(Step::Move { from: relative(export_dir, &copy), to })
+}
