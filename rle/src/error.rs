@@ -1,4 +1,4 @@
-//! The one error type of the crate's face: each message says what is wrong, where, and the way out.
+//! The error type of the public functions: each message says what is wrong, where, and what to do.
 
 use std::error::Error as StdError;
 use std::io;
@@ -7,6 +7,18 @@ use std::path::{Path, PathBuf};
 use crate::value::ValueError;
 
 /// What can go wrong outside a trainer: in the request, the registry, the files.
+///
+/// ```
+/// fn action(error: &rle::Error) -> &'static str {
+///     match error {
+///         rle::Error::Newer { .. } => "update this program",
+///         rle::Error::MissingArtifacts(_) => "make the artifacts first",
+///         rle::Error::Locked { .. } => "try again later",
+///         _ => "report it",
+///     }
+/// }
+/// # assert_eq!(action(&rle::Error::MissingArtifacts(String::new())), "make the artifacts first");
+/// ```
 ///
 /// A fault inside an algorithm is never an `Error` of this kind: it belongs to its slot's
 /// record and to the summary.
@@ -30,6 +42,17 @@ pub enum Error {
         /// What is wrong with it, and what to do.
         problem: String,
     },
+    /// A record or checkpoint that a newer version of this program wrote: it is left as it is.
+    #[error("{}: {problem}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Which versions are meant, and what to do.
+        problem: String,
+    },
+    /// Required artifacts that do not exist: the message names each.
+    #[error("{0}")]
+    MissingArtifacts(String),
     /// The system refused an operation on a file.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

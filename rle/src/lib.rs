@@ -92,3 +92,31 @@ pub mod prelude {
         Suite, SuiteConfig,
     };
 }
+
+#[cfg(all(test, feature = "suite"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_part_of_a_record_has_a_public_name() {
+        fn name(record: crate::RunRecord) {
+            let _: (Vec<crate::Episode>, BTreeMap<String, crate::value::Value>) =
+                (record.episode_history, record.metrics);
+            let head: crate::RecordHead = record.head;
+            let _: (crate::RunStatus, crate::RequestTag) = (head.status, head.request);
+            let _: (crate::RecordedAlgorithm, crate::RecordedEnvironment) =
+                (head.algorithm, head.environment);
+            let _: BTreeMap<String, crate::RecordedRequirement> = head.required_artifacts;
+            let outputs: BTreeMap<String, crate::TrackedPath> = head.artifact_paths;
+            let _: Vec<crate::PathKind> = outputs.values().map(|output| output.kind).collect();
+            let _: Vec<crate::Accepted> = head.accepted;
+            for attempt in head.attempts {
+                let attempt: crate::Attempt = attempt;
+                let _: crate::AttemptOutcome = attempt.outcome;
+                let _: (Option<crate::SchedulerJob>, Option<crate::LogLoss>) =
+                    (attempt.scheduler, attempt.log_loss);
+            }
+        }
+        let _ = name;
+    }
+}

@@ -8,17 +8,14 @@ use serde::de::DeserializeOwned;
 
 pub use inventory;
 
-pub use crate::algorithm::registry::{
-    AlgorithmEntry, PrepareEntry, PreparedAlgorithm, Requirement, StageEntry,
-};
-pub use crate::algorithm::spec::Location;
-use crate::algorithm::spec::{PrepareOutcome, RunOutcome, TrainerError};
+pub use crate::algorithm::registry::{AlgorithmEntry, PrepareEntry, PreparedAlgorithm, StageEntry};
+use crate::algorithm::spec::{self, PrepareOutcome, RunOutcome, TrainerError};
+pub use crate::algorithm::spec::{Location, Requirement};
 pub use crate::algorithm::typed::ConfigType;
 pub use crate::profile::site::{AsyncGuard, Guard, Site};
 use crate::run::context::{PrepareContext, RunContext};
 use crate::run::result::RunResult;
 use crate::suite::IntoSuiteConfig;
-use crate::value::Value;
 
 /// Identity of a function item: it tells two functions of one type of signature apart.
 #[must_use]
@@ -60,8 +57,7 @@ pub fn run_prepare<T: Serialize, E: Into<TrainerError>>(
     context: &PrepareContext,
     prepare: fn(&PrepareContext) -> Result<T, E>,
 ) -> PrepareOutcome {
-    let value = prepare(context).map_err(Into::into)?;
-    Ok(Value::from_serialize(&value).map_err(|error| error.under_key("prepared"))?)
+    spec::prepare_outcome(prepare(context))
 }
 
 /// What `#[rle::main]` knows of the program at compile time.

@@ -9,23 +9,12 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::algorithm::spec::{
-    AlgorithmSpec, ConfigSource, Location, Prepare, PrepareOutcome, Required, RunOutcome,
+    AlgorithmSpec, ConfigSource, Location, Prepare, PrepareOutcome, Requirement, RunOutcome,
 };
 use crate::algorithm::typed::ConfigType;
 use crate::names::Slug;
 use crate::run::context::{PrepareContext, RunContext};
 use crate::value::Value;
-
-/// One `requires(label = "path")` of an algorithm.
-#[derive(Debug)]
-pub struct Requirement {
-    /// The name under which the algorithm asks for it.
-    pub label: &'static str,
-    /// The path as written.
-    pub path: &'static str,
-    /// Whether the content is part of the identity.
-    pub fingerprint: bool,
-}
 
 /// What `#[rle::algorithm]` registers.
 #[derive(Debug)]
@@ -37,7 +26,7 @@ pub struct AlgorithmEntry {
     /// Flag that selects it.
     pub flag: Option<&'static str>,
     /// Required artifacts.
-    pub requires: &'static [Requirement],
+    pub requires: &'static [Requirement<&'static str>],
     /// First paragraph of the doc comment.
     pub doc: &'static str,
     /// Where the attribute stands.
@@ -132,7 +121,7 @@ fn spec_of_entry(entry: &AlgorithmEntry) -> AlgorithmSpec {
     spec.requires = entry
         .requires
         .iter()
-        .map(|required| Required {
+        .map(|required| Requirement {
             label: required.label.to_owned(),
             path: required.path.to_owned(),
             fingerprint: required.fingerprint,
@@ -207,7 +196,7 @@ pub(crate) fn check(specs: &[AlgorithmSpec], reserved_flags: &[&str]) -> Result<
 
 /// A shared prepare sees the required artifacts of all its algorithms: a label must mean one.
 fn check_shared_requirements(specs: &[AlgorithmSpec]) -> Result<(), Error> {
-    let mut seen: BTreeMap<(&str, &str), (&AlgorithmSpec, &Required)> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, &str), (&AlgorithmSpec, &Requirement)> = BTreeMap::new();
     for spec in specs {
         let Some(prepare) = spec.prepare.as_ref().filter(|prepare| prepare.shared) else {
             continue;

@@ -45,12 +45,24 @@ impl fmt::Display for Location {
     }
 }
 
-/// A file or directory that must exist before an algorithm runs.
+/// A file or directory that must exist before an algorithm runs: texts are `&'static str` where an
+/// attribute declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Required {
-    pub(crate) label: String,
-    pub(crate) path: String,
-    pub(crate) fingerprint: bool,
+pub struct Requirement<S = String> {
+    /// The name under which the algorithm asks for it.
+    pub label: S,
+    /// The path as written.
+    pub path: S,
+    /// Whether the content is part of the identity.
+    pub fingerprint: bool,
+}
+
+/// What a prepare's value becomes: a value with a JSON form.
+pub(crate) fn prepare_outcome<T: Serialize, E: Into<TrainerError>>(
+    returned: Result<T, E>,
+) -> PrepareOutcome {
+    let value = returned.map_err(Into::into)?;
+    Ok(Value::from_serialize(&value).map_err(|error| error.under_key("prepared"))?)
 }
 
 /// Where an algorithm's configuration comes from before anything overrides it.
@@ -90,7 +102,7 @@ pub struct AlgorithmSpec {
     pub(crate) slug: String,
     pub(crate) flag: Option<String>,
     pub(crate) config: ConfigSource,
-    pub(crate) requires: Vec<Required>,
+    pub(crate) requires: Vec<Requirement>,
     pub(crate) prepare: Option<Prepare>,
     pub(crate) doc: String,
     pub(crate) location: Option<Location>,
@@ -192,10 +204,7 @@ impl AlgorithmSpec {
         T: Serialize,
         E: Into<TrainerError>,
     {
-        let run = move |context: &PrepareContext| {
-            let value = run(context).map_err(Into::into)?;
-            Ok(Value::from_serialize(&value)?)
-        };
+        let run = move |context: &PrepareContext| prepare_outcome(run(context));
         self.prepare = Some(Prepare {
             name: name.into(),
             always: false,
@@ -224,7 +233,7 @@ impl AlgorithmSpec {
                 self.name
             ));
         }
-        self.requires.push(Required { label, path, fingerprint });
+        self.requires.push(Requirement { label, path, fingerprint });
         self
     }
 

@@ -18,6 +18,7 @@ const SOURCE_TREE: &str = "provenance.source.tree_sha256";
 /// What happens to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SlotAction {
     /// Its complete record answers the request.
     Reuse,
@@ -31,6 +32,7 @@ pub enum SlotAction {
 
 /// One reason why a slot is not reused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Reason {
     /// The field that differs, where it is one: `algorithm.config.lr`.
     pub path: Option<String>,
@@ -236,7 +238,11 @@ fn describe(head: &RecordHead, request: &ComparedRequest<'_>, difference: Differ
         let changed = changed_sources(head, request.provenance);
         format!("{path}: {changed}")
     } else {
-        format!("request differs at `{path}`: {} -> {}", shown(old.as_ref()), shown(new.as_ref()))
+        format!(
+            "request differs at `{path}`: {} -> {}",
+            format_value(old.as_ref()),
+            format_value(new.as_ref())
+        )
     };
     Reason { path: Some(path), old, new, text }
 }
@@ -248,7 +254,7 @@ fn changed_sources(head: &RecordHead, now: &Provenance) -> String {
     provenance::explain_sources(&then, now)
 }
 
-fn shown(value: Option<&Value>) -> String {
+fn format_value(value: Option<&Value>) -> String {
     value.map_or("absent".to_owned(), Value::to_string)
 }
 

@@ -198,7 +198,7 @@ struct Bulk {
 pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
     let explain = |unreadable| match unreadable {
-        Unreadable::Newer(version) => Error::file(path, newer_problem(version)),
+        Unreadable::Newer(version) => newer_error(path, version),
         Unreadable::Broken(problem) => Error::file(path, problem),
     };
     let mut fields = parse_fields(&bytes, true).map_err(explain)?;
@@ -221,9 +221,10 @@ fn read_record(export_dir: &Path, path: &Path) -> Result<RunRecord, Error> {
     Ok(RunRecord { head, metrics, episode_history, export_dir: export_dir.to_owned() })
 }
 
-pub(crate) fn newer_problem(version: u64) -> String {
-    format!(
+pub(crate) fn newer_error(path: &Path, version: u64) -> Error {
+    let problem = format!(
         "was written by a newer version of this program (record schema {version}, this one reads \
          up to {SCHEMA_VERSION}); use that version, or another --export-dir"
-    )
+    );
+    Error::Newer { path: path.to_owned(), problem }
 }

@@ -1,209 +1,25 @@
-//! Typed configurations: what a run's parameters are, once code, file and words are merged.
+//! Typed configurations: what a run's parameters are, once code, file and command line are merged.
 //!
 //! The type that an algorithm declares decides: it gives the defaults, it reads every word, and
 //! what it serialises to is what counts for the identity of a run.
+//!
+//! - `fault`: a fault in a configuration, with the key at fault.
+//! - `config_type`: the configuration type: its defaults, and how it reads a value.
+//! - `merge`: merges values key by key.
+//! - `text`: values given as text.
+//! - `resolve`: the configuration that all layers give together.
 
+mod config_type;
+mod fault;
 mod merge;
 mod resolve;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use std::collections::BTreeSet;
-use std::fmt;
-
-use serde::Serialize;
-use serde::de::{DeserializeOwned, IntoDeserializer};
-
-use crate::value::{Segment, Snapshot, Value, ValueError, differences};
-
+pub use config_type::ConfigType;
+pub(crate) use fault::ConfigFault;
 pub(crate) use merge::merge;
 pub(crate) use text::set_untyped;
 #[cfg(feature = "cli")]
 pub(crate) use text::{BOOL_WORDS, bool_word};
-
-/// The configuration type of an algorithm, as plain data that a static can hold.
-#[derive(Clone, Copy)]
-pub struct ConfigType {
-    hooks: Option<Hooks>,
-}
-
-/// What is done with a configuration type whose name is known at its registration only.
-#[derive(Clone, Copy)]
-struct Hooks {
-    type_name: fn() -> &'static str,
-    defaults: fn() -> Result<Snapshot, ValueError>,
-    read: fn(&Value) -> Result<Checked, ValueError>,
-    prove: fn(&Value) -> Result<(), ValueError>,
-}
-
-/// A configuration that its type has read.
-#[derive(Clone, Debug)]
-pub(crate) struct Checked {
-    /// The typed value serialised again, defaults filled in.
-    pub(crate) resolved: Value,
-    /// The places of the keys that the type does not know.
-    pub(crate) ignored: Vec<Vec<Segment>>,
-    /// The places of enum variants in what was resolved.
-    variants: BTreeSet<Vec<Segment>>,
-}
-
-/// A fault in a configuration, and the dotted path of the key at fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ConfigFault {
-    pub(crate) path: String,
-    pub(crate) message: String,
-}
-
-impl ConfigFault {
-    fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
-    }
-
-    /// The same fault seen from outside: its configuration stands under `prefix`.
-    #[cfg(feature = "cli")]
-    #[must_use]
-    pub(crate) fn under(mut self, prefix: &str) -> Self {
-        let link = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("{prefix}{link}{}", self.path);
-        self
-    }
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-impl From<ValueError> for ConfigFault {
-    fn from(error: ValueError) -> Self {
-        Self::new(error.path(), error.message())
-    }
-}
-
-impl ConfigType {
-    /// An algorithm that takes its configuration, if any, as a plain value.
-    pub const fn none() -> Self {
-        Self { hooks: None }
-    }
-
-    /// An algorithm whose configuration is a `C`.
-    pub const fn of<C: Serialize + DeserializeOwned + Default + 'static>() -> Self {
-        Self {
-            hooks: Some(Hooks {
-                type_name: std::any::type_name::<C>,
-                defaults: || Value::snapshot_of_defaults(&C::default()),
-                read: read::<C>,
-                prove: prove::<C>,
-            }),
-        }
-    }
-
-    /// Whether a type was declared.
-    pub fn is_typed(&self) -> bool {
-        self.hooks.is_some()
-    }
-
-    /// The serialised default of the type; an empty object where there is no type.
-    #[cfg(feature = "cli")]
-    pub(crate) fn defaults(&self) -> Result<Value, ValueError> {
-        match self.hooks {
-            Some(hooks) => (hooks.defaults)().map(|snapshot| snapshot.value),
-            None => Ok(Value::object()),
-        }
-    }
-}
-
-impl fmt::Debug for ConfigType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.hooks.map_or("none", |hooks| (hooks.type_name)());
-        f.debug_tuple("ConfigType").field(&name).finish()
-    }
-}
-
-fn read<C: Serialize + DeserializeOwned>(value: &Value) -> Result<Checked, ValueError> {
-    let mut ignored = Vec::new();
-    let config: C = serde_ignored::deserialize(value.into_deserializer(), |path| {
-        ignored.push(place_of(&path, value));
-    })?;
-    let Snapshot { value, variants } = Value::snapshot(&config)?;
-    Ok(Checked { resolved: value, ignored, variants })
-}
-
-/// The place in `input` that a path of `serde_ignored` means, which leaves the names of enum
-/// variants out.
-fn place_of(path: &serde_ignored::Path<'_>, input: &Value) -> Vec<Segment> {
-    use serde_ignored::Path;
-    match path {
-        Path::Root => Vec::new(),
-        Path::Some { parent } | Path::NewtypeStruct { parent } => place_of(parent, input),
-        Path::NewtypeVariant { parent } => {
-            let mut place = place_of(parent, input);
-            enter_variant(&mut place, input);
-            place
-        }
-        Path::Seq { parent, index } => below(parent, Segment::Index(*index), input),
-        Path::Map { parent, key } => below(parent, Segment::Key(key.clone()), input),
-    }
-}
-
-fn below(parent: &serde_ignored::Path<'_>, last: Segment, input: &Value) -> Vec<Segment> {
-    let mut place = place_of(parent, input);
-    place.push(last);
-    if input.at(&place).is_some() {
-        return place;
-    }
-    let last = place.pop();
-    enter_variant(&mut place, input);
-    place.extend(last);
-    place
-}
-
-fn enter_variant(place: &mut Vec<Segment>, input: &Value) {
-    if let Some(Value::Object(entries)) = input.at(place)
-        && entries.len() == 1
-    {
-        place.extend(entries.keys().next().cloned().map(Segment::Key));
-    }
-}
-
-/// Serialises, reads and serialises again, and demands the same each time.
-fn prove<C: Serialize + DeserializeOwned>(first: &Value) -> Result<(), ValueError> {
-    // The order of a hash set is drawn anew at every reading: two elements agree by chance
-    // every other time, so that a list has to agree often.
-    let rounds = if has_long_list(first) { 32 } else { 1 };
-    for _ in 0..rounds {
-        let config: C = first.to().map_err(|error| {
-            let message =
-                format!("does not read back after it was serialised: {}", error.message());
-            ValueError::at(error.segments().to_vec(), message)
-        })?;
-        let again = Value::from_serialize(&config)?;
-        if let Some(difference) = differences(first, &again).into_iter().next() {
-            let shown = |side: Option<Value>| side.map_or("nothing".to_owned(), |v| v.to_string());
-            let message = format!(
-                "changes from {} to {} when it is serialised, read and serialised again, so that \
-                 a run would never match its own record (a set without an order, or a field that \
-                 loses part of its value)",
-                shown(difference.old),
-                shown(difference.new)
-            );
-            return Err(ValueError::at(difference.place, message));
-        }
-    }
-    Ok(())
-}
-
-fn has_long_list(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => {
-            items.windows(2).any(|pair| pair[0] != pair[1]) || items.iter().any(has_long_list)
-        }
-        Value::Object(entries) => entries.values().any(has_long_list),
-        _ => false,
-    }
-}

@@ -1,8 +1,9 @@
 //! From defaults, tables and words to the one configuration that a run has.
 
+use super::config_type::{Checked, ConfigType, Hooks};
+use super::fault::ConfigFault;
 use super::merge::{lay, merge, merge_over_defaults, nest};
 use super::text::{candidates, set_untyped};
-use super::{Checked, ConfigFault, ConfigType, Hooks};
 use crate::value::{
     KeyFault, Segment, Snapshot, Value, ValueError, differences, hint, non_finite_word,
     render_keys, render_path,

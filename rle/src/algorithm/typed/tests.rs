@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::resolve::SetText;
 use super::*;
+use crate::value::Value;
 
 fn parse(text: &str) -> Value {
     Value::parse_json(text.as_bytes()).unwrap()

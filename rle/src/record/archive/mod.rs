@@ -4,7 +4,6 @@
 //! checkpoints; `runs/_archived_complete_runs/<slug>_<timestamp>/` a whole set's, with its
 //! timings. Records in them point at the copies beside them. The caller holds the locks of the
 //! slots it moves.
-
 //!
 //! - `layout`: where archives are, and how they are named.
 //! - `origin`: where everything in an archive came from.

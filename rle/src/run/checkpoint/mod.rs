@@ -4,8 +4,13 @@
 //! `generation_<sequence>` with its payloads and its manifest; `manifest.json` beside them is a
 //! copy of the newest. A generation counts from the moment its manifest is there, which is
 //! written last, so a kill at any instant leaves the previous one whole.
+//!
+//! - `format`: the manifest, as it is on disk.
+//! - `latest`: a checkpoint to go on from.
+//! - `store`: finds, verifies and writes generations.
 
 mod format;
+mod latest;
 mod store;
 
 #[cfg(test)]
@@ -19,11 +24,10 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::fs::write_atomically;
-use crate::metrics::{MetricSink, MetricState};
+use crate::metrics::MetricSink;
 use crate::names::SlotId;
 use crate::profile::RunTimer;
 use crate::run::artifacts;
@@ -33,76 +37,13 @@ use crate::sync::Mutex;
 use crate::value::Value;
 
 use format::Logged;
-pub(crate) use format::{Manifest, StageSum};
+pub(crate) use format::StageSum;
+pub use latest::Latest;
 pub(crate) use store::{Found, directory, find, newer_problem};
 #[cfg(feature = "cli")]
 pub(crate) use store::{check_all, newest_sequence};
 
 use store::Store;
-
-/// A checkpoint to go on from: the newest one that belongs to this request and is whole.
-#[derive(Clone, Debug)]
-pub struct Latest {
-    manifest: Arc<Manifest>,
-    generation: PathBuf,
-}
-
-impl Latest {
-    /// What the algorithm stored with [`Checkpoint::save`].
-    #[must_use]
-    pub fn metadata(&self) -> &Value {
-        &self.manifest.metadata
-    }
-
-    /// The metadata as a type of the user's.
-    ///
-    /// # Errors
-    /// When it does not fit, naming the key.
-    pub fn metadata_as<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        self.manifest.metadata.to().map_err(|error| Error::Value(error.under_key("metadata")))
-    }
-
-    /// The path of a payload, by the name under which it was written.
-    ///
-    /// # Errors
-    /// When the checkpoint has none of that name.
-    pub fn path(&self, name: impl AsRef<str>) -> Result<PathBuf, Error> {
-        let name = name.as_ref();
-        let names = || self.manifest.payloads.iter().map(|payload| payload_name(&payload.path));
-        if names().any(|payload| payload == name) {
-            return Ok(self.generation.join(name));
-        }
-        let known: Vec<String> = names().map(|payload| format!("`{payload}`")).collect();
-        Err(Error::usage(format!(
-            "the checkpoint has no payload `{name}`; it has {}",
-            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-        )))
-    }
-
-    /// Counts the saves of this slot, from 1.
-    #[must_use]
-    pub fn sequence(&self) -> u64 {
-        self.manifest.sequence
-    }
-
-    /// How far the metrics had come.
-    pub(crate) fn logged(&self) -> Option<MetricState> {
-        let logged = self.manifest.logged.as_ref()?;
-        Some(MetricState {
-            highest_step: Some(logged.step),
-            last_values: logged.last_values.to().unwrap_or_default(),
-        })
-    }
-
-    pub(crate) fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-}
-
-/// The name under which the algorithm wrote a payload: its path without the generation.
-fn payload_name(path: &str) -> &str {
-    path.split_once('/').map_or(path, |(_, name)| name)
-}
 
 /// A run's checkpoints. Cheap to clone, shareable across threads.
 ///

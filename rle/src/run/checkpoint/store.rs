@@ -13,8 +13,8 @@ use crate::names::SlotId;
 use crate::value::Value;
 use crate::value::digest::{hash_file, hex};
 
-use super::Latest;
 use super::format::{Logged, Manifest, Payload, SCHEMA_VERSION, StageSum};
+use super::latest::Latest;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 const GENERATION: &str = "generation_";

@@ -158,7 +158,7 @@ impl Plan {
         let path = || record::record_path(&self.facts.export_dir, &slot.id);
         match &state {
             RecordState::Newer(version) => {
-                return Err(Error::file(path(), record::newer_problem(*version)));
+                return Err(record::newer_error(&path(), *version));
             }
             RecordState::Unusable(problem) if !policy.rerun => {
                 let way_out =
@@ -185,7 +185,8 @@ impl Plan {
         let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
         Ok(match found {
             Found::Newer { path, version } => {
-                return Err(Error::file(path, checkpoint::newer_problem(version)));
+                let problem = checkpoint::newer_problem(version);
+                return Err(Error::Newer { path, problem });
             }
             Found::Nothing => decision,
             Found::Latest { latest, problems } if wanted => {
@@ -463,7 +464,7 @@ fn plan_algorithms(
     if missing.is_empty() {
         return Ok(planned);
     }
-    Err(Error::usage(format!(
+    Err(Error::MissingArtifacts(format!(
         "required artifacts are missing; provide them or deselect their algorithms:\n{}",
         missing.join("\n")
     )))
