@@ -33,6 +33,8 @@ pub use format::{
 };
 pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
 pub(crate) use layout::{lock_path, record_path, record_paths, runs_dir};
-pub(crate) use reader::{RecordState, WholeRecord, newer_error, read_head, read_state, read_whole};
+#[cfg(feature = "cli")]
+pub(crate) use reader::WholeRecord;
+pub(crate) use reader::{RecordState, newer_error, read_head, read_state, read_whole};
 pub use reader::{RunRecord, load_records};
 pub(crate) use writer::write_record;

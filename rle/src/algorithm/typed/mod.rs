@@ -18,6 +18,7 @@ mod tests;
 mod text;
 
 pub use config_type::ConfigType;
+#[cfg(feature = "cli")]
 pub(crate) use fault::ConfigFault;
 pub(crate) use merge::merge;
 pub(crate) use text::set_untyped;

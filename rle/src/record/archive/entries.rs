@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::layout::{archived_dir, superseded_dir};
-use super::origin::{ORIGIN, read_origin};
+use super::origin::{ORIGIN, Origin};
 use super::transaction::{JOURNAL, remove_finished};
 use crate::Error;
 use crate::near_match;
 use crate::record::reader::read_head;
 use crate::timings;
+use crate::value::Value;
 
 /// Files of an entry that are no records.
 const OTHER_FILES: [&str; 4] = [ORIGIN, JOURNAL, timings::TIMINGS_FILE, timings::HARDWARE_FILE];
@@ -82,6 +83,15 @@ fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
     let at = name.len() - stamp(&name).len();
     let group = format!("{kind} {}", name[..at].trim_end_matches('_'));
     Ok(Entry { kind, slots, bytes: size(&path)?, group, name, path })
+}
+
+/// Where everything in an archive came from.
+pub(super) fn read_origin(archive: &Path) -> Result<Origin, Error> {
+    let path = archive.join(ORIGIN);
+    let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    Value::parse_json(&bytes)
+        .and_then(|value| value.to())
+        .map_err(|error| Error::file(&path, format!("is not readable: {error}")))
 }
 
 /// When an entry was made, and which of that second it is.

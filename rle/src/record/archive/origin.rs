@@ -1,13 +1,8 @@
 //! Where everything in an archive came from, so that it can be put back: `origin.json`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-
-use crate::Error;
-use crate::value::Value;
 
 pub(super) const ORIGIN: &str = "origin.json";
 
@@ -42,14 +37,4 @@ pub(super) struct Tracked {
     pub(super) label: String,
     /// As the live record had it.
     pub(super) path: String,
-}
-
-/// Reads the file of an archive.
-#[cfg(feature = "cli")]
-pub(super) fn read_origin(archive: &Path) -> Result<Origin, Error> {
-    let path = archive.join(ORIGIN);
-    let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-    Value::parse_json(&bytes)
-        .and_then(|value| value.to())
-        .map_err(|error| Error::file(&path, format!("is not readable: {error}")))
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::collect::copy;
-use super::entries::{Entry, records};
-use super::origin::{Origin, read_origin};
+use super::entries::{Entry, read_origin, records};
+use super::origin::Origin;
 use super::transaction::{Step, carry_out, relative};
 use crate::Error;
 use crate::fs::failpoint;
