@@ -23,4 +23,15 @@ fn main() {
         fs::write(Path::new(&out).join(format!("many_{count}.rs")), source)
             .expect("OUT_DIR is writable");
     }
+    let mut source = String::new();
+    for index in 0..1000 {
+        writeln!(
+            source,
+            "inventory::submit! {{ Entry {{ name: \"Algorithm {index}\", slug: \"algorithm_{index}\", \
+             flag: \"run_{index}\", doc: \"Algorithm {index}.\", file: file!(), line: line!(), \
+             column: column!(), config }} }}"
+        )
+        .expect("writing to a string does not fail");
+    }
+    fs::write(Path::new(&out).join("by_hand_1000.rs"), source).expect("OUT_DIR is writable");
 }

@@ -1,4 +1,5 @@
-//! Start-up: `list` with 100 and with 1,000 registered algorithms beside an empty program.
+//! Start-up: `list` with 100 and with 1,000 registered algorithms, beside an empty program and
+//! beside a program written by hand that prints the same text.
 //!
 //! `cargo bench -p rle-benches --features programs --bench startup`
 //!
@@ -14,6 +15,7 @@ const WARM_UP: usize = 20;
 fn main() {
     let programs = [
         ("empty program", env!("CARGO_BIN_EXE_empty"), None),
+        ("by hand, 1,000 entries", env!("CARGO_BIN_EXE_by_hand"), None),
         ("list, 100 algorithms", env!("CARGO_BIN_EXE_hundred"), Some("list")),
         ("list, 1,000 algorithms", env!("CARGO_BIN_EXE_thousand"), Some("list")),
     ];
@@ -25,11 +27,12 @@ fn main() {
             turns.push(times);
         }
     }
-    println!("{:<24}{:>12}{:>20}", "program", "median ms", "ratio to empty");
+    println!("{:<24}{:>12}{:>18}{:>18}", "program", "median ms", "ratio to empty", "to by hand");
     for (column, (name, ..)) in programs.iter().enumerate() {
         let time = median(turns.iter().map(|times| times[column]).collect());
-        let ratio = median(turns.iter().map(|times| times[column] / times[0]).collect());
-        println!("{name:<24}{:>12.3}{ratio:>20.2}", time * 1e3);
+        let ratio =
+            |to: usize| median(turns.iter().map(|times| times[column] / times[to]).collect());
+        println!("{name:<24}{:>12.3}{:>18.2}{:>18.2}", time * 1e3, ratio(0), ratio(1));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each page is one session that begins in an empty directory. Times, hashes and measured numbers
 //! are made alike first; a line `..` stands for any lines; `^C` after a command interrupts it.
-//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs; `RLE_DOCS_PAGE=looking` runs
+//! `RLE_DOCS_WRITE=1` puts the real output in place of one that differs; `RLE_DOCS_PAGE=inspecting` runs
 //! only the pages whose path holds that.
 
 use std::fmt::Write as _;

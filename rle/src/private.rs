@@ -16,6 +16,7 @@ pub use crate::profile::site::{AsyncGuard, Guard, Site};
 use crate::run::context::{PrepareContext, RunContext};
 use crate::run::result::RunResult;
 use crate::suite::IntoSuiteConfig;
+pub use crate::suite::program::Program;
 
 /// Identity of a function item: it tells two functions of one type of signature apart.
 #[must_use]
@@ -58,19 +59,6 @@ pub fn run_prepare<T: Serialize, E: Into<TrainerError>>(
     prepare: fn(&PrepareContext) -> Result<T, E>,
 ) -> PrepareOutcome {
     spec::prepare_outcome(prepare(context))
-}
-
-/// What `#[rle::main]` knows of the program at compile time.
-#[derive(Clone, Copy, Debug)]
-pub struct Program {
-    /// The package's directory at compile time.
-    pub manifest_dir: &'static str,
-    /// The binary's name.
-    pub name: &'static str,
-    /// The package's version.
-    pub version: &'static str,
-    /// Whether a panic ends the whole program.
-    pub panic_abort: bool,
 }
 
 /// The whole generated program.

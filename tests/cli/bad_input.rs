@@ -46,11 +46,11 @@ fn unknown_words_are_named_with_the_near_match() {
     let lab = Lab::new();
     lab.refuses(
         &["--run-alhpa"],
-        &["there is no option `--run-alhpa`", "did you mean `--run-alpha`?"],
+        &["unexpected argument '--run-alhpa'", "similar argument exists: '--run-alpha'"],
     );
-    lab.refuses(&["run_alhpa=true"], &["`run_alhpa=`", "did you mean `--run-alpha`?"]);
-    lab.refuses(&["--num-rusn=3"], &["`--num-rusn`", "did you mean `--num-runs`?"]);
-    lab.refuses(&["--zzz"], &["`--zzz`", "--help lists them"]);
+    lab.refuses(&["run_alhpa=true"], &["'--run-alhpa'", "'--run-alpha'"]);
+    lab.refuses(&["--num-rusn=3"], &["'--num-rusn'", "'--num-runs'"]);
+    lab.refuses(&["--zzz"], &["'--zzz'", "try '--help'"]);
     lab.refuses(&["-x"], &["-x"]);
     lab.refuses(&["--algorithms", "alhpa"], &["no algorithm `alhpa`", "did you mean `alpha`?"]);
     lab.refuses(&["--algorithms", "alpha,x"], &["no algorithm `x`", "`alpha`, `beta`, `wild`"]);
@@ -58,9 +58,12 @@ fn unknown_words_are_named_with_the_near_match() {
     lab.refuses(&["--algorithms="], &["--algorithms names no algorithm", "--just-vis"]);
     lab.refuses(
         &["statsu"],
-        &["no command `statsu`", "did you mean `status`?", "run, list, status"],
+        &["unrecognized subcommand 'statsu'", "similar subcommand exists: 'status'"],
     );
-    lab.refuses(&["status", "list"], &["unexpected word `list`"]);
+    lab.refuses(&["zzz"], &["unrecognized subcommand 'zzz'", "commands are run, list, status"]);
+    // The value of a misspelt option is not taken for a command.
+    lab.refuses(&["--num-rusn", "3", "status"], &["'--num-rusn'", "'--num-runs'"]);
+    lab.refuses(&["status", "list"], &["unexpected argument 'list'", "[key=value ...]"]);
     lab.refuses(&["--format", "yaml"], &["--format: `yaml`", "text or json"]);
     lab.refuses(&["--rerun", "alpha"], &["--rerun `alpha`", "such as `ippo:1`"]);
     lab.refuses(&["--rerun", "alhpa:0"], &["--rerun `alhpa:0`", "did you mean `alpha`?"]);

@@ -9,6 +9,7 @@
 mod bad_input;
 mod files;
 mod hardware;
+mod help;
 mod isolation;
 mod library;
 mod prepare;

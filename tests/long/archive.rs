@@ -103,7 +103,7 @@ fn old_archives_go_when_that_is_asked_twice() {
     }
     let all: Vec<String> = archives(&lab).iter().map(|entry| text(&entry["name"])).collect();
     assert_eq!(all.len(), 3);
-    lab.refuses(&["archive", "prune"], &["archive prune needs --keep N"]);
+    lab.refuses(&["archive", "prune"], &["--keep <N>", "lab archive prune"]);
     let before = lab.tree();
     let ended = lab.run(&["archive", "prune", "--keep", "1"]).ok();
     assert!(ended.stdout.contains(&all[0]) && ended.stdout.contains(&all[1]), "{}", ended.stdout);

@@ -39,15 +39,18 @@ fn options_that_say_nothing_usable() {
 fn options_of_another_command() {
     let lab = Lab::new();
     for (words, option, owner) in [
-        (&["run", "--keep", "3"][..], "--keep", "archive"),
-        (&["--yes"], "--yes", "archive"),
+        (&["run", "--keep", "3"][..], "--keep", "archive prune"),
+        (&["--yes"], "--yes", "archive prune"),
         (&["status", "--interruption"], "--interruption", "verify"),
         (&["verify", "--why=alpha:0"], "--why", "status"),
-        (&["verify", "--keep=3"], "--keep", "archive"),
+        (&["verify", "--keep=3"], "--keep", "archive prune"),
     ] {
-        lab.refuses(words, &[option, &format!("belongs to the command `{owner}`")]);
+        lab.refuses(words, &[option, &format!("belongs to `{owner}`")]);
     }
-    lab.refuses(&["run", "prune"], &["unexpected word `prune`"]);
+    lab.refuses(
+        &["run", "prune"],
+        &["unexpected argument 'prune'", "lab run [OPTIONS] [key=value ...]"],
+    );
 }
 
 #[test]

@@ -1,4 +1,13 @@
 //! The generated program: reads the command line, carries out one command, ends with its status.
+//!
+//! It computes nothing: the suite, the records and the files say what there is to print.
+//!
+//! - `inspect`: times and locks below an export root, of any suite.
+//! - `show`: what goes to stdout.
+//! - `args`: from words to a checked command line.
+//! - `layers`: files, variables and options over the suite's own values.
+//! - `commands`: one file a command.
+//! - `standalone`: the program `rle`, which belongs to no suite.
 
 mod args;
 mod commands;
@@ -15,11 +24,12 @@ use crate::algorithm::registry;
 use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
-use crate::private::Program;
 use crate::suite::config::{selection, settings};
+use crate::suite::program::Program;
 use crate::suite::{Mode, Start, SuiteConfig, expand_variants, workers};
 use args::{Command, Grammar, Parsed};
-use commands::{archive, list, looking, verify};
+use commands::files::Inspection;
+use commands::{archive, list, locks, timings, verify};
 use layers::Request;
 use show::Format;
 pub use standalone::main as standalone;
@@ -52,13 +62,14 @@ fn carry_out(
         name: program.name,
         version: program.version,
         about: None,
-        commands: &args::COMMANDS,
-        default: Some(Command::Run),
-        options: args::options(&specs),
+        commands: args::PROGRAM_COMMANDS,
+        default: args::PROGRAM_COMMANDS.first(),
+        specs: &specs,
+        describe: |setting| Some(setting.help),
     };
     let invocation = match args::parse(std::env::args_os(), &grammar)? {
         Parsed::Command(invocation) => invocation,
-        Parsed::Shown(status) => return Ok(status),
+        Parsed::Printed(status) => return Ok(status),
     };
     if workers::is_worker() {
         // The body runs in workers too, for what it does besides; the request is the parent's.
@@ -73,20 +84,32 @@ fn carry_out(
     }
     let request = layers::assign_all(config, &invocation, &specs)?;
     console::set_level(request.config.log.level.as_deref());
+    let format = request.asked.format;
     match invocation.command {
-        Command::Timings | Command::Locks => looking::of_program(&request, &invocation),
         Command::List => {
             let specs = expand_variants(&specs, &request.config.variants)?;
-            list::list(&specs, request.asked.format)
+            list::list(&specs, format)
         }
         Command::Status => status(request, specs),
         Command::Verify if request.asked.interruption => {
-            verify::interruption(&request.config, &specs, request.asked.format)
+            verify::interruption(&request.config, &specs, format)
         }
-        Command::Verify => verify::outputs(request.config, &specs, request.asked.format),
-        Command::Archive => archive::archive(&invocation.words, &request),
+        Command::Verify => verify::outputs(request.config, &specs, format),
+        Command::ArchiveList => archive::list(&request),
+        Command::ArchiveRestore => {
+            archive::restore(&request, invocation.operand.as_deref().unwrap_or_default())
+        }
+        Command::ArchivePrune => archive::prune(&request),
+        Command::TimingsShow => timings::show(&Inspection::of_program(&request, &invocation)?),
+        Command::TimingsCheck => {
+            let inspection = Inspection::of_program(&request, &invocation)?;
+            timings::check(&inspection, &registry::stages())
+        }
+        Command::Locks => locks::locks(&Inspection::of_program(&request, &invocation)?),
+        // Printed before the suite is asked for anything.
+        Command::Completions => Ok(0),
         Command::Run if request.asked.dry_run => status(request, specs),
-        Command::Run => run(request.config, specs, request.asked.format, program),
+        Command::Run => run(request.config, specs, format, program),
     }
 }
 

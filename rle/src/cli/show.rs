@@ -8,11 +8,14 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Error;
-use crate::cli::inspect::Fault;
+use crate::cli::inspect::FileProblem;
 use crate::console::{Table, duration_text, escape_controls, escape_log_text, stdout_width};
 use crate::record::decision::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 use crate::value::Value;
+
+/// The version of what commands print as JSON.
+const SCHEMA_VERSION: u32 = 1;
 
 const NO_SLOT: &str = "no slot is selected (--just-vis): nothing to run\n";
 
@@ -45,8 +48,17 @@ pub(super) fn out(text: &str) -> Result<(), Error> {
     }
 }
 
+/// What every command prints as JSON: an object, with the version of its form.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
 pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
-    let mut text = serde_json::to_string_pretty(value)
+    let versioned = Versioned { schema_version: SCHEMA_VERSION, value };
+    let mut text = serde_json::to_string_pretty(&versioned)
         .map_err(|error| Error::usage(format!("the output has no JSON form: {error}")))?;
     text.push('\n');
     out(&text)
@@ -59,7 +71,7 @@ pub(super) fn error(message: &str) {
 }
 
 /// Says what could not be looked at, where no JSON says it already.
-pub(super) fn faults(faults: &[Fault], format: Format) {
+pub(super) fn faults(faults: &[FileProblem], format: Format) {
     if format == Format::Text {
         for fault in faults {
             // One line each, whatever the names are.
@@ -151,7 +163,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
                 SlotOutcome::Done { seconds } => ("done", Some(*seconds), None),
                 SlotOutcome::Failed { message } => ("failed", None, Some(message.clone())),
                 SlotOutcome::Interrupted => ("interrupted", None, None),
-                SlotOutcome::NotRun => ("not run", None, None),
+                SlotOutcome::NotRun => ("not_run", None, None),
                 SlotOutcome::Busy => ("busy", None, Some("held by another process".to_owned())),
             };
             ReportedSlot { slot: slot.slot.to_string(), outcome, seconds, message }
@@ -169,16 +181,21 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
             duration_text(Duration::try_from_secs_f64(seconds).unwrap_or_default())
         });
         let mut lines = slot.message.as_deref().unwrap_or_default().lines();
-        table.row([&slot.slot, slot.outcome, &time, lines.next().unwrap_or_default()]);
+        table.row([
+            &slot.slot,
+            &slot.outcome.replace('_', " "),
+            &time,
+            lines.next().unwrap_or_default(),
+        ]);
         for line in lines {
             table.row(["", "", "", line]);
         }
     }
     let count = |outcome| slots.iter().filter(|slot| slot.outcome == outcome).count();
     let mut line = format!("{} done, {} reused", count("done"), count("reused"));
-    for outcome in ["failed", "interrupted", "not run", "busy"] {
+    for outcome in ["failed", "interrupted", "not_run", "busy"] {
         if count(outcome) > 0 {
-            write!(line, ", {} {outcome}", count(outcome))
+            write!(line, ", {} {}", count(outcome), outcome.replace('_', " "))
                 .expect("writing to a string does not fail");
         }
     }

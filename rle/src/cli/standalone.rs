@@ -3,23 +3,14 @@
 use std::process::ExitCode;
 
 use crate::Error;
-use crate::suite::config::settings::SETTINGS;
+use crate::suite::config::settings::Setting;
 
-use super::args::{self, Command, CommandLine, Grammar, OptionSpec, Parsed};
-use super::commands::looking;
+use super::args::{self, Command, Grammar, Parsed};
+use super::commands::files::Inspection;
+use super::commands::{locks, timings};
 use super::{BAD_USAGE, show};
 
 const DEFAULT_ROOT: &str = "exports";
-
-const COMMANDS: [CommandLine; 2] = [
-    (
-        "timings",
-        Command::Timings,
-        "timings show [options]   how long runs took, and on which hardware\n           \
-         timings check [options]  stages that are not among --allow (exit status 1)",
-    ),
-    ("locks", Command::Locks, "lock files, which of them are held, and by whom"),
-];
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -36,47 +27,31 @@ fn carry_out() -> Result<u8, Error> {
     let grammar = Grammar {
         name: "rle",
         version: env!("CARGO_PKG_VERSION"),
-        about: Some("Looks at what experiment programs have written below an export root."),
-        commands: &COMMANDS,
+        about: Some("Reads what experiment programs have written below an export root"),
+        commands: args::FILE_COMMANDS,
         default: None,
-        options: options(),
+        specs: &[],
+        describe,
     };
-    match args::parse(std::env::args_os(), &grammar)? {
-        Parsed::Command(invocation) => looking::anywhere(&invocation, DEFAULT_ROOT),
-        Parsed::Shown(status) => Ok(status),
+    let invocation = match args::parse(std::env::args_os(), &grammar)? {
+        Parsed::Command(invocation) => invocation,
+        Parsed::Printed(status) => return Ok(status),
+    };
+    let inspection = Inspection::of_root(&invocation, DEFAULT_ROOT)?;
+    match invocation.command {
+        Command::TimingsCheck => timings::check(&inspection, &[]),
+        Command::Locks => locks::locks(&inspection),
+        _ => timings::show(&inspection),
     }
 }
 
 /// The options that need no suite, in words that speak of none.
-fn options() -> Vec<OptionSpec> {
-    let looks = |only_for: &[&str]| {
-        only_for.iter().any(|name| COMMANDS.iter().any(|(command, ..)| name.starts_with(command)))
-    };
-    SETTINGS
-        .iter()
-        .filter_map(|setting| {
-            let option = OptionSpec::of(setting);
-            match setting.key {
-                "export_root" => {
-                    Some(option.described(
-                        "the directory of the groups [default: exports]",
-                        "Common options",
-                    ))
-                }
-                "groups" => Some(option.described(
-                    "all, or these groups by their paths below the root [default: all]",
-                    "Common options",
-                )),
-                "algorithms" => Some(option.described(
-                    "all, or the algorithms of these slugs [default: all]",
-                    "Common options",
-                )),
-                "format" => {
-                    Some(option.described("text or json [default: text]", "Common options"))
-                }
-                "help" | "version" => Some(option),
-                _ => looks(setting.only_for).then_some(option),
-            }
-        })
-        .collect()
+fn describe(setting: &'static Setting) -> Option<&'static str> {
+    match setting.key {
+        "export_root" => Some("the directory of the groups [default: exports]"),
+        "groups" => Some("all, or these groups by their paths below the root [default: all]"),
+        "algorithms" => Some("all, or the algorithms of these slugs [default: all]"),
+        "format" => Some("text or json [default: text]"),
+        _ => (!setting.only_for.is_empty()).then_some(setting.help),
+    }
 }

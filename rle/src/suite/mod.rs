@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod exec;
 pub(crate) mod plan;
+pub(crate) mod program;
 mod report;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;

@@ -1,6 +1,6 @@
 //! The command `archive`: list, restore, prune.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -8,7 +8,6 @@ use crate::Error;
 use crate::console::{Table, stdout_width};
 use crate::fs::FileLock;
 use crate::names::{SlotId, Slug};
-use crate::near_match;
 use crate::record;
 use crate::record::archive::{self, Entry};
 use crate::suite::SLOT_PATIENCE;
@@ -16,37 +15,17 @@ use crate::suite::SLOT_PATIENCE;
 use crate::cli::layers::Request;
 use crate::cli::show::{self, Format};
 
-const ACTIONS: [&str; 3] = ["list", "restore", "prune"];
-
-pub(in crate::cli) fn archive(words: &[String], request: &Request) -> Result<u8, Error> {
-    let export_dir = std::path::absolute(&request.config.export_dir).map_err(|error| {
-        Error::io("resolve the export directory", &request.config.export_dir, error)
-    })?;
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.first() != Some(&"prune") && (request.asked.keep.is_some() || request.asked.yes) {
-        return Err(Error::usage("--keep and --yes belong to `archive prune`"));
-    }
-    match words.as_slice() {
-        [] | ["list"] => list(&export_dir, request.asked.format),
-        ["restore", name] => restore(&export_dir, name),
-        ["restore"] => Err(Error::usage(
-            "archive restore needs the name of an archive; `archive list` shows them",
-        )),
-        ["prune"] => prune(&export_dir, request),
-        [word, ..] => {
-            let hint = near_match::hint(word, ACTIONS);
-            Err(Error::usage(format!(
-                "archive: expected list, restore NAME or prune --keep N, found `{}`{hint}",
-                words.join(" ")
-            )))
-        }
-    }
+/// The command `archive list`.
+pub(in crate::cli) fn list(request: &Request) -> Result<u8, Error> {
+    let entries = archive::list(&export_dir(request)?)?;
+    print(&entries, request.asked.format, "nothing is archived or superseded")?;
+    Ok(0)
 }
 
-fn list(export_dir: &Path, format: Format) -> Result<u8, Error> {
-    let entries = archive::list(export_dir)?;
-    shown(&entries, format, "nothing is archived or superseded")?;
-    Ok(0)
+fn export_dir(request: &Request) -> Result<PathBuf, Error> {
+    let export_dir = &request.config.export_dir;
+    std::path::absolute(export_dir)
+        .map_err(|error| Error::io("resolve the export directory", export_dir, error))
 }
 
 #[derive(Serialize)]
@@ -54,7 +33,7 @@ struct Listed<'a> {
     archives: &'a [Entry],
 }
 
-fn shown(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> {
+fn print(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> {
     if format == Format::Json {
         return show::json(&Listed { archives: entries });
     }
@@ -69,7 +48,10 @@ fn shown(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> 
     show::out(&table.render(stdout_width()))
 }
 
-fn restore(export_dir: &Path, name: &str) -> Result<u8, Error> {
+/// The command `archive restore`.
+pub(in crate::cli) fn restore(request: &Request, name: &str) -> Result<u8, Error> {
+    let export_dir = export_dir(request)?;
+    let export_dir = export_dir.as_path();
     archive::recover(export_dir)?;
     let entry = archive::find(export_dir, name)?;
     let mut locks = Vec::new();
@@ -88,17 +70,15 @@ fn restore(export_dir: &Path, name: &str) -> Result<u8, Error> {
     Ok(0)
 }
 
-fn prune(export_dir: &Path, request: &Request) -> Result<u8, Error> {
-    let Some(keep) = request.asked.keep else {
-        return Err(Error::usage(
-            "archive prune needs --keep N: how many archives of each set or slot stay",
-        ));
-    };
+/// The command `archive prune`.
+pub(in crate::cli) fn prune(request: &Request) -> Result<u8, Error> {
+    let export_dir = export_dir(request)?;
+    let keep = request.asked.keep.expect("clap refuses `archive prune` without --keep");
     if request.asked.yes {
-        archive::recover(export_dir)?;
+        archive::recover(&export_dir)?;
     }
-    let entries = archive::to_prune(export_dir, keep as usize)?;
-    shown(&entries, request.asked.format, "nothing to prune")?;
+    let entries = archive::to_prune(&export_dir, keep as usize)?;
+    print(&entries, request.asked.format, "nothing to prune")?;
     if !request.asked.yes {
         if !entries.is_empty() && request.asked.format == Format::Text {
             show::out("nothing was removed: add --yes to remove these\n")?;

@@ -3,49 +3,47 @@
 use serde::Serialize;
 
 use crate::Error;
-use crate::cli::inspect::{Fault, FoundLock, LockState, LocksRequest, locks as find_locks};
+use crate::cli::inspect::{FileProblem, FoundLock, LockState, LocksRequest, locks as find_locks};
 use crate::console::{Table, stdout_width};
 use crate::timings::LOCK_FILE;
 
-use crate::cli::commands::looking::{Look, SCHEMA_VERSION};
+use crate::cli::commands::files::Inspection;
 use crate::cli::show::{self, Format};
 
 const DEFAULT_PATTERN: &str = "*.lock";
 
 #[derive(Serialize)]
 struct Printed<'a> {
-    schema_version: u32,
     export_root: String,
     locks: &'a [FoundLock],
-    faults: &'a [Fault],
+    faults: &'a [FileProblem],
 }
 
 /// Shows the locks, and gives status 1 where something could not be looked at.
-pub(in crate::cli) fn locks(look: &Look<'_>) -> Result<u8, Error> {
+pub(in crate::cli) fn locks(inspection: &Inspection<'_>) -> Result<u8, Error> {
     let request = LocksRequest {
-        scope: look.scope.clone(),
-        pattern: look.text("pattern").unwrap_or(DEFAULT_PATTERN).to_owned(),
-        only_locked: look.is_on("only_locked", "--only-locked")?,
+        scope: inspection.scope.clone(),
+        pattern: inspection.text("pattern").unwrap_or(DEFAULT_PATTERN).to_owned(),
+        only_locked: inspection.is_on("only_locked", "--only-locked")?,
     };
     let (locks, faults) = find_locks(&request)?;
-    match look.format {
+    match inspection.format {
         Format::Json => show::json(&Printed {
-            schema_version: SCHEMA_VERSION,
-            export_root: look.scope.root.display().to_string(),
+            export_root: inspection.scope.root.display().to_string(),
             locks: &locks,
             faults: &faults,
         })?,
-        Format::Text => show::out(&text(&locks, look, request.only_locked))?,
+        Format::Text => show::out(&text(&locks, inspection, request.only_locked))?,
     }
-    show::faults(&faults, look.format);
+    show::faults(&faults, inspection.format);
     let unknown = locks.iter().any(|lock| lock.state == LockState::Unknown);
     Ok(u8::from(unknown || !faults.is_empty()))
 }
 
-fn text(locks: &[FoundLock], look: &Look<'_>, only_locked: bool) -> String {
+fn text(locks: &[FoundLock], inspection: &Inspection<'_>, only_locked: bool) -> String {
     if locks.is_empty() {
         let what = if only_locked { "lock that is held" } else { "lock file" };
-        return format!("no {what} below {}\n", look.place());
+        return format!("no {what} below {}\n", inspection.place());
     }
     let mut table = Table::new(["group", "lock", "state", "holder", "file"]);
     for lock in locks {
@@ -61,7 +59,7 @@ fn text(locks: &[FoundLock], look: &Look<'_>, only_locked: bool) -> String {
     };
     let (held, free) = (count(LockState::Held), count(LockState::Free));
     let line = format!("{held} held, {free} free{unknown}");
-    format!("{}{line} below {}\n", table.render(stdout_width()), look.place())
+    format!("{}{line} below {}\n", table.render(stdout_width()), inspection.place())
 }
 
 /// What a lock protects.

@@ -13,46 +13,45 @@ use crate::cli::inspect::{
 };
 use crate::console::{Table, escape_controls, stdout_width};
 
-use crate::cli::commands::looking::{Look, SCHEMA_VERSION};
+use crate::cli::commands::files::Inspection;
 use crate::cli::show::{self, Format};
 use hardware::Shown;
 
 #[derive(Serialize)]
 struct Printed<'a, T> {
-    schema_version: u32,
     export_root: String,
     #[serde(flatten)]
     found: &'a T,
 }
 
 impl<'a, T> Printed<'a, T> {
-    fn new(look: &Look<'_>, found: &'a T) -> Self {
-        let export_root = look.scope.root.display().to_string();
-        Self { schema_version: SCHEMA_VERSION, export_root, found }
+    fn new(inspection: &Inspection<'_>, found: &'a T) -> Self {
+        let export_root = inspection.scope.root.display().to_string();
+        Self { export_root, found }
     }
 }
 
 /// Shows the times, and gives status 1 where a file could not be read.
-pub(in crate::cli) fn show(look: &Look<'_>) -> Result<u8, Error> {
+pub(in crate::cli) fn show(inspection: &Inspection<'_>) -> Result<u8, Error> {
     let request = TimesRequest {
-        scope: look.scope.clone(),
-        latest_runs: look.count("latest_runs", "--latest-runs")?,
-        other_stages: look.is_on("include_other_stages", "--include-other-stages")?,
-        pool: look.is_on("pool", "--pool")?,
+        scope: inspection.scope.clone(),
+        latest_runs: inspection.count("latest_runs", "--latest-runs")?,
+        other_stages: inspection.is_on("include_other_stages", "--include-other-stages")?,
+        pool: inspection.is_on("pool", "--pool")?,
     };
     let times = algorithm_times(&request)?;
-    match look.format {
-        Format::Json => show::json(&Printed::new(look, &times))?,
-        Format::Text => show::out(&times_text(&times, request.other_stages, look))?,
+    match inspection.format {
+        Format::Json => show::json(&Printed::new(inspection, &times))?,
+        Format::Text => show::out(&times_text(&times, request.other_stages, inspection))?,
     }
-    show::faults(&times.faults, look.format);
+    show::faults(&times.faults, inspection.format);
     Ok(u8::from(!times.faults.is_empty()))
 }
 
-fn times_text(times: &Times, other_stages: bool, look: &Look<'_>) -> String {
+fn times_text(times: &Times, other_stages: bool, inspection: &Inspection<'_>) -> String {
     if times.algorithms.is_empty() {
         return if times.faults.is_empty() {
-            format!("no timings.json below {}\n", look.place())
+            format!("no timings.json below {}\n", inspection.place())
         } else {
             String::new()
         };
@@ -179,29 +178,29 @@ struct Checked<'a> {
 
 /// Names the stages that nobody has declared, and gives status 1 where there are some, or a file
 /// could not be read.
-pub(in crate::cli) fn check(look: &Look<'_>, declared: &[&str]) -> Result<u8, Error> {
-    let allowed = look.list("allow", "--allow")?;
+pub(in crate::cli) fn check(inspection: &Inspection<'_>, declared: &[&str]) -> Result<u8, Error> {
+    let allowed = inspection.list("allow", "--allow")?;
     let known: BTreeSet<String> =
         declared.iter().map(|stage| (*stage).to_owned()).chain(allowed).collect();
-    let checked = unknown_stages(&look.scope, &known)?;
-    match look.format {
+    let checked = unknown_stages(&inspection.scope, &known)?;
+    match inspection.format {
         Format::Json => {
-            show::json(&Printed::new(look, &Checked { known: &known, checked: &checked }))?;
+            show::json(&Printed::new(inspection, &Checked { known: &known, checked: &checked }))?;
         }
-        Format::Text => show::out(&checked_text(&checked, look))?,
+        Format::Text => show::out(&checked_text(&checked, inspection))?,
     }
-    show::faults(&checked.faults, look.format);
+    show::faults(&checked.faults, inspection.format);
     Ok(u8::from(!checked.unknown.is_empty() || !checked.faults.is_empty()))
 }
 
-fn checked_text(checked: &CheckedStages, look: &Look<'_>) -> String {
+fn checked_text(checked: &CheckedStages, inspection: &Inspection<'_>) -> String {
     let mut table = Table::new(["file", "stage", "did you mean"]);
     for unknown in &checked.unknown {
         let near = unknown.near.as_deref().unwrap_or_default();
         table.row([&unknown.file.display().to_string(), &unknown.stage, near]);
     }
     let files = if checked.files == 1 { "1 file" } else { &format!("{} files", checked.files) };
-    let place = look.place();
+    let place = inspection.place();
     if checked.unknown.is_empty() {
         return format!("{files} below {place}: every stage is known\n");
     }

@@ -7,10 +7,17 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::times::TimeHardware;
 use crate::machine::hardware::{differences, differences_among};
 use crate::timings::{RunEntry, Timings};
 use crate::value::Value;
+
+/// One hardware: equal descriptions may stand under several ids.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct TimeHardware {
+    pub(crate) ids: Vec<String>,
+    /// None where the file beside does not have it.
+    pub(crate) description: Option<Value>,
+}
 
 /// The hardware of a file, each with all its ids.
 pub(super) struct Classes(Vec<TimeHardware>);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Fault;
+use super::FileProblem;
 use super::place::{Owner, Place, place};
 use super::select::Wanted;
 use super::walk::{Rules, walk};
@@ -24,7 +24,7 @@ pub(crate) struct Scope {
 /// Timing files in the order of groups and owners.
 pub(super) struct TimingFiles {
     pub(super) files: Vec<(Place, PathBuf)>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileProblem>,
 }
 
 /// The timing files of algorithms, and those of prepares where they are wanted.
@@ -62,12 +62,12 @@ pub(super) fn own_stage(owner: &Owner) -> Option<String> {
 }
 
 /// What an error of a timing file says, without the name of the file where it is that file.
-pub(super) fn fault_of(file: &Path, error: Error) -> Fault {
+pub(super) fn problem_of(file: &Path, error: Error) -> FileProblem {
     match error {
-        Error::File { path, problem } => Fault::new(&path, problem),
+        Error::File { path, problem } => FileProblem::new(&path, problem),
         Error::Io { action, path, source } => {
-            Fault::new(&path, format!("cannot {action}: {source}"))
+            FileProblem::new(&path, format!("cannot {action}: {source}"))
         }
-        error => Fault::new(file, error.to_string()),
+        error => FileProblem::new(file, error.to_string()),
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::files::Scope;
 use super::place::{Owner, Place, place};
 use super::walk::{Rules, walk};
-use super::{Fault, shown_path};
+use super::{FileProblem, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 
@@ -41,7 +41,7 @@ pub(crate) struct FoundLock {
     pub(crate) run_idx: Option<u32>,
     /// The function of a prepare's lock.
     pub(crate) prepare: Option<String>,
-    #[serde(serialize_with = "shown_path")]
+    #[serde(serialize_with = "serialize_path")]
     pub(crate) file: PathBuf,
     pub(crate) state: LockState,
     /// What the file of a held lock says; nothing has checked it.
@@ -55,7 +55,7 @@ pub(crate) struct FoundLock {
 ///
 /// # Errors
 /// When the root is no directory, the pattern is none, or a group or algorithm is not there.
-pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<Fault>), Error> {
+pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<FileProblem>), Error> {
     let pattern = Pattern::new(&request.pattern).map_err(|error| {
         Error::usage(format!("--pattern: `{}` is no pattern: {error}", request.pattern))
     })?;

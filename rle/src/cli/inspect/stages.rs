@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::files::{Scope, fault_of, own_stage, timing_files};
-use super::{Fault, shown_path};
+use super::files::{Scope, own_stage, problem_of, timing_files};
+use super::{FileProblem, serialize_path};
 use crate::Error;
 use crate::near_match;
 use crate::timings::Timings;
@@ -15,7 +15,7 @@ use crate::timings::Timings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct UnknownStage {
     pub(crate) group: String,
-    #[serde(serialize_with = "shown_path")]
+    #[serde(serialize_with = "serialize_path")]
     pub(crate) file: PathBuf,
     pub(crate) stage: String,
     /// A stage of a similar name that is known.
@@ -28,7 +28,7 @@ pub(crate) struct CheckedStages {
     /// Number of files that were read.
     pub(crate) files: usize,
     pub(crate) unknown: Vec<UnknownStage>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<FileProblem>,
 }
 
 /// The stages of all timing files, those of prepares included, that are neither among the `known`
@@ -46,7 +46,7 @@ pub(crate) fn unknown_stages(
         let timings = match Timings::load(&file) {
             Ok(timings) => timings,
             Err(error) => {
-                checked.faults.push(fault_of(&file, error));
+                checked.faults.push(problem_of(&file, error));
                 continue;
             }
         };

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::comparable::{Classes, TimeWarning, warnings};
-use super::files::{Scope, fault_of, own_stage, timing_files};
+use super::comparable::{Classes, TimeHardware, TimeWarning, warnings};
+use super::files::{Scope, own_stage, problem_of, timing_files};
 use super::label::Labels;
 use super::place::{Place, ROOT_GROUP};
-use super::{Fault, shown_path};
+use super::{FileProblem, serialize_path};
 use crate::Error;
 use crate::timings::{RunEntry, Stage, Summary, Timings};
-use crate::value::Value;
 
 /// What of the times is asked for.
 #[derive(Clone, Debug)]
@@ -31,7 +30,7 @@ pub(crate) struct TimesRequest {
 pub(crate) struct Times {
     pub(crate) algorithms: Vec<AlgorithmTimes>,
     pub(crate) warnings: Vec<TimeWarning>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<FileProblem>,
 }
 
 /// The times of one file.
@@ -41,7 +40,7 @@ pub(crate) struct AlgorithmTimes {
     /// The slug.
     pub(crate) algorithm: String,
     pub(crate) label: String,
-    #[serde(serialize_with = "shown_path")]
+    #[serde(serialize_with = "serialize_path")]
     pub(crate) file: PathBuf,
     /// The whole run first.
     pub(crate) stages: Vec<StageTimes>,
@@ -82,14 +81,6 @@ pub(crate) struct TimeEntry {
     pub(crate) seconds: f64,
 }
 
-/// One hardware: equal descriptions may stand under several ids.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct TimeHardware {
-    pub(crate) ids: Vec<String>,
-    /// None where the file beside does not have it.
-    pub(crate) description: Option<Value>,
-}
-
 /// The times of all algorithms that are asked for. What cannot be read is told with the rest.
 ///
 /// # Errors
@@ -102,7 +93,7 @@ pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
         let timings = match Timings::load(&file) {
             Ok(timings) => timings,
             Err(error) => {
-                times.faults.push(fault_of(&file, error));
+                times.faults.push(problem_of(&file, error));
                 continue;
             }
         };

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::Fault;
+use super::FileProblem;
 use crate::Error;
 
 /// What a walk found.
@@ -15,7 +15,7 @@ pub(super) struct Found {
     /// Sorted paths that begin with the root.
     pub(super) files: Vec<PathBuf>,
     /// Directories that could not be listed.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileProblem>,
 }
 
 /// Which entries a walk is about, by their names.
@@ -75,7 +75,7 @@ impl Walk<'_> {
                 // What was removed meanwhile is not missing.
                 if error.kind() != io::ErrorKind::NotFound {
                     let problem = format!("cannot be listed: {error}");
-                    self.found.faults.push(Fault::new(&directory, problem));
+                    self.found.faults.push(FileProblem::new(&directory, problem));
                 }
             }
         }

@@ -92,7 +92,7 @@ fn assign_with(
     let (sets, options): (Vec<_>, Vec<_>) = invocation
         .values
         .iter()
-        .filter(|(key, _)| key != "config" && !invocation.is_for_looking(key))
+        .filter(|(key, _)| key != "config" && !invocation.is_about_files(key))
         .partition(|(key, _)| key == "set");
     for (key, text) in sets.into_iter().chain(options) {
         layers.assign_text(key, text.clone(), &flag_option(key))?;

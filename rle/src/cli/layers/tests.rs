@@ -39,8 +39,7 @@ fn assigned(
 ) -> Result<SuiteConfig, Error> {
     let owned = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
     let values = options.iter().map(owned).collect();
-    let invocation =
-        Invocation { command: crate::cli::args::Command::Run, words: Vec::new(), values };
+    let invocation = Invocation { command: crate::cli::args::Command::Run, operand: None, values };
     let environment = |name: &str| {
         variables.iter().find(|(key, _)| *key == name).map(|(_, text)| OsString::from(text))
     };

@@ -198,13 +198,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "prove that runs that stop and resume equal unbroken ones",
     ),
     command_option(
-        &["archive"],
+        &["archive prune"],
         "keep",
         Kind::Value,
         "N",
-        "prune: how many of each set or slot stay",
+        "how many of each set or slot stay",
     ),
-    command_option(&["archive"], "yes", Kind::Bool, "BOOL", "prune: remove, not only list"),
+    command_option(&["archive prune"], "yes", Kind::Bool, "BOOL", "remove, not only list"),
     command_option(
         LOOKING,
         "export_root",

@@ -369,12 +369,16 @@ fn unknown_names_are_refused_with_near_ones() {
     refused(&["--groups", "other", "--algorithms", "ippo"], &["the algorithm `ippo`"]);
     refused(&["--groups", ","], &["names no group"]);
     refused(&["--format", "yaml"], &["`yaml` is no format"]);
-    refused(&["--allow", "x"], &["--allow belongs to the command `timings check`"]);
-    refused(&["--gruops", "x"], &["did you mean `--groups`?"]);
-    place.rle(&["timings", "shwo"]).refused(&["found `shwo`; did you mean `show`?"]);
-    place.rle(&["timngs"]).refused(&["did you mean `timings`?"]);
-    place.rle(&["--groups", "other"]).refused(&["no command is named"]);
-    place.run(lab(), &["timings", "--num-runs", "3"]).refused(&["--num-runs is about a start"]);
+    refused(&["--allow", "x"], &["--allow belongs to `timings check`"]);
+    refused(&["--gruops", "x"], &["similar argument exists: '--groups'"]);
+    place.rle(&["timings", "shwo"]).refused(&["'shwo'", "similar subcommand exists: 'show'"]);
+    place.rle(&["timngs"]).refused(&["similar subcommand exists: 'timings'"]);
+    place
+        .rle(&["--groups", "other"])
+        .refused(&["requires a subcommand", "timings, locks, completions"]);
+    place
+        .run(lab(), &["timings", "--num-runs", "3"])
+        .refused(&["--num-runs belongs to `run`, `list`, `status`"]);
 }
 
 #[test]

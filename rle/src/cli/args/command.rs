@@ -1,0 +1,146 @@
+//! The commands of a program, as a tree, and which options of the settings table each takes.
+
+use crate::suite::config::settings::{Kind, Setting};
+
+/// What a program is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Command {
+    Run,
+    List,
+    Status,
+    Verify,
+    ArchiveList,
+    ArchiveRestore,
+    ArchivePrune,
+    TimingsShow,
+    TimingsCheck,
+    Locks,
+    Completions,
+}
+
+/// A command or a group of commands, with its line of help.
+pub(in crate::cli) struct CommandSpec {
+    pub(in crate::cli) name: &'static str,
+    pub(in crate::cli) about: &'static str,
+    pub(in crate::cli) kind: CommandKind,
+}
+
+pub(in crate::cli) enum CommandKind {
+    Command(Command),
+    /// The first is meant where only the group is named.
+    Group(&'static [CommandSpec]),
+}
+
+impl CommandSpec {
+    pub(super) const fn is_command(&self) -> bool {
+        matches!(self.kind, CommandKind::Command(_))
+    }
+}
+
+const fn command(name: &'static str, command: Command, about: &'static str) -> CommandSpec {
+    CommandSpec { name, about, kind: CommandKind::Command(command) }
+}
+
+const fn group(
+    name: &'static str,
+    commands: &'static [CommandSpec],
+    about: &'static str,
+) -> CommandSpec {
+    CommandSpec { name, about, kind: CommandKind::Group(commands) }
+}
+
+/// The commands of a generated program; the first is the default.
+pub(in crate::cli) const PROGRAM_COMMANDS: &[CommandSpec] = &[
+    command(
+        "run",
+        Command::Run,
+        "Compute every requested slot that no record answers (the default)",
+    ),
+    command("list", Command::List, "Show algorithms, flags, stages and default configurations"),
+    command("status", Command::Status, "Show for every slot whether it is reused, and why not"),
+    command("verify", Command::Verify, "Hash all tracked outputs and checkpoints again"),
+    group("archive", ARCHIVE, "List, restore or prune archived and superseded records"),
+    group("timings", TIMINGS, "Show how long runs took, or check the names of stages"),
+    LOCKS,
+    COMPLETIONS,
+];
+
+/// The commands that work on files alone, of any suite.
+pub(in crate::cli) const FILE_COMMANDS: &[CommandSpec] = &[
+    group("timings", TIMINGS, "Show how long runs took, or check the names of stages"),
+    LOCKS,
+    COMPLETIONS,
+];
+
+const ARCHIVE: &[CommandSpec] = &[
+    command("list", Command::ArchiveList, "Show what is archived or superseded (the default)"),
+    command("restore", Command::ArchiveRestore, "Put an archive back in its place"),
+    command("prune", Command::ArchivePrune, "List what is older than the newest N; --yes removes"),
+];
+
+const TIMINGS: &[CommandSpec] = &[
+    command(
+        "show",
+        Command::TimingsShow,
+        "Show how long runs took, and on which hardware (the default)",
+    ),
+    command("check", Command::TimingsCheck, "Find stages that nobody has declared (exit status 1)"),
+];
+
+const LOCKS: CommandSpec =
+    command("locks", Command::Locks, "Show lock files, which of them are held, and by whom");
+
+const COMPLETIONS: CommandSpec =
+    command("completions", Command::Completions, "Print the completion script of a shell");
+
+/// Settings that say where a suite writes: commands that read files begin there.
+const LOCATION_KEYS: [&str; 5] = ["export_dir", "config", "set", "format", "algorithms"];
+
+impl Command {
+    /// The words that name the command.
+    pub(in crate::cli) const fn path(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::List => "list",
+            Self::Status => "status",
+            Self::Verify => "verify",
+            Self::ArchiveList => "archive list",
+            Self::ArchiveRestore => "archive restore",
+            Self::ArchivePrune => "archive prune",
+            Self::TimingsShow => "timings show",
+            Self::TimingsCheck => "timings check",
+            Self::Locks => "locks",
+            Self::Completions => "completions",
+        }
+    }
+
+    /// Whether the command reads the files of any suite, and computes no request.
+    pub(in crate::cli) const fn reads_files(self) -> bool {
+        matches!(self, Self::TimingsShow | Self::TimingsCheck | Self::Locks)
+    }
+
+    /// Whether algorithms' flags select what the command is about.
+    pub(super) const fn takes_flags(self) -> bool {
+        !self.reads_files() && !matches!(self, Self::Completions)
+    }
+
+    /// Whether a setting is an option of this command.
+    pub(super) fn takes(self, setting: &Setting) -> bool {
+        if setting.kind == Kind::Switch {
+            return false;
+        }
+        if !setting.only_for.is_empty() {
+            return setting.only_for.contains(&self.path());
+        }
+        self.takes_flags() || (self.reads_files() && LOCATION_KEYS.contains(&setting.key))
+    }
+
+    /// The word beside the options that the command needs.
+    pub(super) const fn operand(self) -> Option<&'static str> {
+        match self {
+            Self::ArchiveRestore => Some("NAME"),
+            Self::Completions => Some("SHELL"),
+            _ => None,
+        }
+    }
+}
