@@ -61,7 +61,7 @@ fn bash_completes_commands_options_and_flags() {
     let script = lab.write("work/lab.bash", &lab.run(&["completions", "bash"]).ok().stdout);
     let completed = |line: &str| {
         let program = format!(
-            "set -eu; source \"$1\"; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+            "set -u; source \"$1\"; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
              _lab lab \"${{COMP_WORDS[COMP_CWORD]}}\" lab; echo \"${{COMPREPLY[@]}}\""
         );
         let output = Command::new("bash")
