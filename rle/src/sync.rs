@@ -1,4 +1,4 @@
-//! Locks that a panic of their holder does not close: what they guard is whole at every step.
+//! Locks that stay usable after a panic of their holder, for values that are valid at every step.
 
 use std::sync::{self, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;

@@ -8,6 +8,7 @@ use crate::machine::host;
 
 /// A job of Slurm or PBS, as far as the scheduler says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SchedulerJob {
     /// `slurm` or `pbs`.
     pub scheduler: String,

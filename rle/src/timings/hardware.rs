@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::file::{self, Read};
+use super::file;
+use super::raw::{Raw, push_quoted};
 use super::scan::{Fault, Scanner};
-use super::stages::{Raw, push_quoted};
 use crate::Error;
-use crate::machine::hardware::{self, id_of};
-use crate::value::{Number, Value};
+use crate::machine::hardware::{self, id_of, rounded};
+use crate::value::Value;
 
 const SCHEMA_VERSION: u64 = 1;
 /// What stands before each line of a description in the file.
@@ -41,19 +41,6 @@ fn meaning(description: &Value) -> String {
     rounded(description).canonical_json().unwrap_or_default()
 }
 
-fn rounded(value: &Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_float() => {
-            Number::from((number.as_f64() * 100.0).round() / 100.0).into()
-        }
-        Value::Array(items) => Value::Array(items.iter().map(rounded).collect()),
-        Value::Object(entries) => {
-            entries.iter().map(|(key, value)| (key.clone(), rounded(value))).collect()
-        }
-        other => other.clone(),
-    }
-}
-
 /// The descriptions of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptions {
@@ -71,10 +58,7 @@ impl Descriptions {
     /// # Errors
     /// Names the file that is not valid, or of a newer version.
     pub(super) fn load(path: &Path) -> Result<Self, Error> {
-        match file::read(path, parse)? {
-            Read::Missing => Ok(Self::default()),
-            Read::Whole(descriptions) => Ok(descriptions),
-        }
+        file::read(path, parse).map(Option::unwrap_or_default)
     }
 
     /// Each id with its description.
@@ -161,7 +145,7 @@ impl Descriptions {
 pub(super) fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
     let mut descriptions = Descriptions::default();
     let mut scanner = Scanner::new(source);
-    file::expect_table(&mut scanner)?;
+    file::expect_object(&mut scanner)?;
     scanner.object(|scanner, key| {
         match &*key {
             "hardware" => scan_known(scanner, source, &mut descriptions.known)?,
@@ -184,13 +168,15 @@ fn scan_known(
 ) -> Result<(), Fault> {
     if scanner.peek()? != b'{' {
         let kind = scanner.kind()?;
-        return Err(Fault::Content(format!("has {kind} at `hardware` where a table is expected")));
+        return Err(Fault::Content(format!(
+            "has {kind} at `hardware` where an object is expected"
+        )));
     }
     scanner.object(|scanner, id| {
         if scanner.peek()? != b'{' {
             let kind = scanner.kind()?;
             return Err(Fault::Content(format!(
-                "has {kind} at the hardware {:?} where a table is expected",
+                "has {kind} at the hardware {:?} where an object is expected",
                 &*id
             )));
         }

@@ -2,29 +2,29 @@
 //!
 //! Keys sorted by their UTF-8 bytes, no white space, minimal escapes, 64-bit integers exact,
 //! an integral float in their range as that integer, other floats in the form of ECMAScript's
-//! `Number.prototype.toString`.
+//! `Number.prototype.toString`. Of two shortest decimals that are equally near, which the standard
+//! leaves open, it is the one farther from zero.
 
 use std::fmt::Write as _;
 
-use sha2::{Digest, Sha256};
+use super::digest::sha256_hex;
+use super::error::{PathStep, ValueError};
+use super::json_value::Value;
+use super::number::{Number, non_finite_word};
 
-use crate::value::{Number, Segment, Value, ValueError, non_finite_word};
-
-/// The canonical text. A NaN or an infinity is an error that names its key.
-pub(crate) fn to_canonical(value: &Value) -> Result<String, ValueError> {
-    let mut text = String::new();
-    write_value(value, &mut text)?;
-    Ok(text)
-}
-
-/// The SHA-256 of some bytes, as 64 hexadecimal digits.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
+impl Value {
+    /// The canonical JSON text: the one text of all values that count as the same (see the
+    /// documentation of request identity). A NaN or an infinity is an error that names the key.
+    pub fn canonical_json(&self) -> Result<String, ValueError> {
+        let mut text = String::new();
+        write_value(self, &mut text)?;
+        Ok(text)
     }
-    hex
+
+    /// The SHA-256 of the canonical JSON text, as 64 hexadecimal digits.
+    pub fn canonical_sha256(&self) -> Result<String, ValueError> {
+        self.canonical_json().map(|text| sha256_hex(text.as_bytes()))
+    }
 }
 
 /// Whether two numbers have the same canonical text.
@@ -45,7 +45,7 @@ fn write_value(value: &Value, out: &mut String) -> Result<(), ValueError> {
                 if index > 0 {
                     out.push(',');
                 }
-                write_value(item, out).map_err(|error| error.under(Segment::Index(index)))?;
+                write_value(item, out).map_err(|error| error.under(PathStep::Index(index)))?;
             }
             out.push(']');
         }
@@ -148,7 +148,7 @@ mod tests {
     use crate::value::arbitrary::finite;
 
     fn canonical(text: &str) -> String {
-        to_canonical(&Value::parse_json(text.as_bytes()).unwrap()).unwrap()
+        Value::parse_json(text.as_bytes()).unwrap().canonical_json().unwrap()
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
     fn escapes_are_minimal() {
         let text = Value::from("\u{8}\t\n\u{c}\r\"\\/\u{0}\u{1f}\u{7f}\u{e9}\u{2028}");
         let wanted = "\"\\b\\t\\n\\f\\r\\\"\\\\/\\u0000\\u001f\u{7f}\u{e9}\u{2028}\"";
-        assert_eq!(to_canonical(&text).unwrap(), wanted);
+        assert_eq!(text.canonical_json().unwrap(), wanted);
     }
 
     #[test]
@@ -189,6 +189,10 @@ mod tests {
             ("5e-324", "5e-324"),
             ("1.7976931348623157e308", "1.7976931348623157e+308"),
             ("0.30000000000000004", "0.30000000000000004"),
+            // Two shortest texts are equally near: the upper one.
+            ("1308548795726862.25", "1308548795726862.3"),
+            ("-2085944762447920.25", "-2085944762447920.3"),
+            ("24727794678795.5625", "24727794678795.563"),
         ];
         for (text, wanted) in cases {
             assert_eq!(canonical(text), wanted, "{text}");
@@ -199,14 +203,8 @@ mod tests {
     fn a_non_finite_number_is_refused_by_its_key() {
         let list = Value::from(vec![1.0, f64::NEG_INFINITY]);
         let value: Value = [("env", list)].into_iter().collect();
-        let error = to_canonical(&value).unwrap_err().to_string();
+        let error = value.canonical_json().unwrap_err().to_string();
         assert_eq!(error, "env[1]: -Infinity is not accepted, a finite number is needed");
-    }
-
-    #[test]
-    fn the_hash_is_that_of_the_standard() {
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(sha256_hex(b""), empty);
     }
 
     /// Thousands of bit patterns through the reference implementation of the form.

@@ -4,16 +4,30 @@ use std::borrow::Cow;
 use std::collections::btree_map;
 use std::{slice, vec};
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-    VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, Visitor,
 };
 use serde::{de, forward_to_deserialize_any};
 
+use super::error::{PathStep, ValueError};
+use super::json_value::Value;
 use super::key::KeyDe;
-use super::number::Repr;
-use super::ser::RAW_MARK;
-use super::{Number, Segment, Value, ValueError};
+use super::marks::RAW_MARK;
+use super::number::{Number, Repr};
+
+impl Value {
+    /// The value as a `T`. An integral float serves as an integer, an integer as a float.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, ValueError> {
+        T::deserialize(ValueDeserializer::borrowed(self))
+    }
+
+    /// The value as a `T`, without copying its strings.
+    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T, ValueError> {
+        T::deserialize(ValueDeserializer::owned(self))
+    }
+}
 
 /// A [`Value`] being read: what a borrowed one holds is lent, what an owned one holds is moved.
 pub struct ValueDeserializer<'de>(Cow<'de, Value>);
@@ -68,17 +82,17 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match self.0 {
             Cow::Borrowed(Value::String(text)) => visitor.visit_borrowed_str(text),
-            Cow::Borrowed(Value::Array(items)) => read_list(Items::Lent(items.iter()), visitor),
+            Cow::Borrowed(Value::Array(items)) => read_array(Items::Lent(items.iter()), visitor),
             Cow::Borrowed(Value::Object(entries)) => {
                 read_map(Entries::Lent(entries.iter()), visitor)
             }
             Cow::Owned(Value::String(text)) => visitor.visit_string(text),
-            Cow::Owned(Value::Array(items)) => read_list(Items::Moved(items.into_iter()), visitor),
+            Cow::Owned(Value::Array(items)) => read_array(Items::Moved(items.into_iter()), visitor),
             Cow::Owned(Value::Object(entries)) => {
                 read_map(Entries::Moved(entries.into_iter()), visitor)
             }
             scalar => match scalar.as_ref() {
-                Value::Bool(truth) => visitor.visit_bool(*truth),
+                Value::Bool(is_true) => visitor.visit_bool(*is_true),
                 Value::Number(number) => match number.repr() {
                     Repr::Unsigned(n) => visitor.visit_u64(n),
                     Repr::Negative(n) => visitor.visit_i64(n),
@@ -142,23 +156,27 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ValueError> {
-        let (variant, content) = match self.0 {
-            Cow::Borrowed(Value::String(variant)) => (variant.clone(), None),
-            Cow::Owned(Value::String(variant)) => (variant, None),
-            Cow::Borrowed(Value::Object(entries)) => {
-                let (variant, content) = only(entries.iter())?;
-                (variant.clone(), Some(Cow::Borrowed(content)))
+        let entries = match self.0 {
+            Cow::Borrowed(Value::String(variant)) => {
+                return KeyDe(variant.clone()).deserialize_enum("", &[], visitor);
             }
-            Cow::Owned(Value::Object(entries)) => {
-                let (variant, content) = only(entries.into_iter())?;
-                (variant, Some(Cow::Owned(content)))
+            Cow::Owned(Value::String(variant)) => {
+                return KeyDe(variant).deserialize_enum("", &[], visitor);
             }
+            Cow::Borrowed(Value::Object(entries)) => Entries::Lent(entries.iter()),
+            Cow::Owned(Value::Object(entries)) => Entries::Moved(entries.into_iter()),
             other => {
                 let unexpected = unexpected(&other);
                 return Err(de::Error::invalid_type(unexpected, &"a variant's name"));
             }
         };
-        visitor.visit_enum(EnumDe { variant, content })
+        match entries.len() {
+            1 => visitor
+                .visit_enum(MapAccessDeserializer::new(ObjectAccess { entries, pending: None })),
+            count => Err(ValueError::new(format!(
+                "a variant is an object with its name as the one key, found {count} keys"
+            ))),
+        }
     }
 
     forward_to_deserialize_any! {
@@ -171,19 +189,10 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     }
 }
 
-fn only<T>(mut entries: impl ExactSizeIterator<Item = T>) -> Result<T, ValueError> {
-    match (entries.len(), entries.next()) {
-        (1, Some(entry)) => Ok(entry),
-        (count, _) => Err(ValueError::new(format!(
-            "a variant is a table with its name as the one key, found {count} keys"
-        ))),
-    }
-}
-
 fn unexpected(value: &Value) -> Unexpected<'_> {
     match value {
         Value::Null => Unexpected::Unit,
-        Value::Bool(truth) => Unexpected::Bool(*truth),
+        Value::Bool(is_true) => Unexpected::Bool(*is_true),
         Value::Number(number) => match number.repr() {
             Repr::Unsigned(n) => Unexpected::Unsigned(n),
             Repr::Negative(n) => Unexpected::Signed(n),
@@ -195,12 +204,12 @@ fn unexpected(value: &Value) -> Unexpected<'_> {
     }
 }
 
-fn read_list<'de, V: Visitor<'de>>(items: Items<'de>, visitor: V) -> Result<V::Value, ValueError> {
-    let mut list = ListAccess { items, index: 0 };
-    let result = visitor.visit_seq(&mut list)?;
-    match list.items.len() {
+fn read_array<'de, V: Visitor<'de>>(items: Items<'de>, visitor: V) -> Result<V::Value, ValueError> {
+    let mut array = ArrayAccess { items, index: 0 };
+    let result = visitor.visit_seq(&mut array)?;
+    match array.items.len() {
         0 => Ok(result),
-        left => Err(de::Error::invalid_length(list.index + left, &"a shorter list")),
+        left => Err(de::Error::invalid_length(array.index + left, &"a shorter array")),
     }
 }
 
@@ -212,7 +221,7 @@ fn read_map<'de, V: Visitor<'de>>(
     let result = visitor.visit_map(&mut map)?;
     match map.entries.next() {
         None => Ok(result),
-        Some((key, _)) => Err(ValueError::new(format!("the key `{key}` is one too many"))),
+        Some((key, _)) => Err(ValueError::new(format!("the key `{key}` is not accepted here"))),
     }
 }
 
@@ -246,6 +255,15 @@ enum Entries<'de> {
     Moved(btree_map::IntoIter<String, Value>),
 }
 
+impl Entries<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Lent(entries) => entries.len(),
+            Self::Moved(entries) => entries.len(),
+        }
+    }
+}
+
 impl<'de> Iterator for Entries<'de> {
     type Item = (String, Cow<'de, Value>);
 
@@ -259,12 +277,12 @@ impl<'de> Iterator for Entries<'de> {
     }
 }
 
-struct ListAccess<'de> {
+struct ArrayAccess<'de> {
     items: Items<'de>,
     index: usize,
 }
 
-impl<'de> SeqAccess<'de> for ListAccess<'de> {
+impl<'de> SeqAccess<'de> for ArrayAccess<'de> {
     type Error = ValueError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -276,7 +294,7 @@ impl<'de> SeqAccess<'de> for ListAccess<'de> {
         self.index += 1;
         seed.deserialize(ValueDeserializer(item))
             .map(Some)
-            .map_err(|error| error.under(Segment::Index(index)))
+            .map_err(|error| error.under(PathStep::Index(index)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -335,78 +353,5 @@ impl<'de> MapAccess<'de> for RawAccess {
         seed: S,
     ) -> Result<S::Value, ValueError> {
         seed.deserialize(KeyDe(self.0.take().unwrap_or_default()))
-    }
-}
-
-/// A variant's name, and its content where it has one.
-pub(super) struct EnumDe<'de> {
-    pub(super) variant: String,
-    pub(super) content: Option<Cow<'de, Value>>,
-}
-
-impl<'de> EnumAccess<'de> for EnumDe<'de> {
-    type Error = ValueError;
-    type Variant = ContentDe<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, ContentDe<'de>), ValueError> {
-        let read = seed.deserialize(KeyDe(self.variant.clone()))?;
-        Ok((read, ContentDe { variant: self.variant, content: self.content }))
-    }
-}
-
-pub(super) struct ContentDe<'de> {
-    variant: String,
-    content: Option<Cow<'de, Value>>,
-}
-
-impl<'de> ContentDe<'de> {
-    fn read<T>(
-        self,
-        expected: &'static str,
-        read: impl FnOnce(ValueDeserializer<'de>) -> Result<T, ValueError>,
-    ) -> Result<T, ValueError> {
-        match self.content {
-            Some(content) => {
-                read(ValueDeserializer(content)).map_err(|error| error.under_key(self.variant))
-            }
-            None => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
-        }
-    }
-}
-
-impl<'de> VariantAccess<'de> for ContentDe<'de> {
-    type Error = ValueError;
-
-    fn unit_variant(self) -> Result<(), ValueError> {
-        match self.content.as_deref() {
-            None | Some(Value::Null) => Ok(()),
-            Some(content) => Err(ValueError::new(format!(
-                "the variant `{}` has no content, found {}",
-                self.variant,
-                content.kind()
-            ))),
-        }
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
-        self,
-        seed: T,
-    ) -> Result<T::Value, ValueError> {
-        self.read("a variant with content", |de| seed.deserialize(de))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ValueError> {
-        self.read("a variant with a list", |de| de.deserialize_seq(visitor))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.read("a variant with fields", |de| de.deserialize_map(visitor))
     }
 }

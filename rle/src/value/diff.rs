@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::error::render_path;
-use super::{Segment, Value};
-use crate::value::canonical;
+use super::canonical::same_number;
+use super::error::{PathStep, render_path};
+use super::json_value::Value;
 
 /// One place where two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Difference {
     /// Dotted: `algorithm.config.lr`, `layers[2]`; empty when the values as such differ.
     pub(crate) path: String,
     /// The same, step by step.
-    pub(crate) place: Vec<Segment>,
+    pub(crate) place: Vec<PathStep>,
     /// `None` where only the new value has this place.
     pub(crate) old: Option<Value>,
     /// `None` where only the old value has this place.
@@ -29,21 +29,21 @@ pub(crate) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
 fn compare(
     old: Option<&Value>,
     new: Option<&Value>,
-    path: &mut Vec<Segment>,
+    path: &mut Vec<PathStep>,
     found: &mut Vec<Difference>,
 ) {
     match (old, new) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for key in keys {
-                path.push(Segment::Key(key.clone()));
+                path.push(PathStep::Key(key.clone()));
                 compare(a.get(key), b.get(key), path, found);
                 path.pop();
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
             for index in 0..a.len().max(b.len()) {
-                path.push(Segment::Index(index));
+                path.push(PathStep::Index(index));
                 compare(a.get(index), b.get(index), path, found);
                 path.pop();
             }
@@ -60,7 +60,7 @@ fn compare(
 
 fn alike(old: &Value, new: &Value) -> bool {
     match (old, new) {
-        (Value::Number(a), Value::Number(b)) => a == b || canonical::same_number(*a, *b),
+        (Value::Number(a), Value::Number(b)) => a == b || same_number(*a, *b),
         _ => old == new,
     }
 }

@@ -1,4 +1,4 @@
-//! SHA-256 of fields and of files, the latter on all cores.
+//! SHA-256 of bytes, of fields and of files, the last on all cores.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest, Sha256};
 
 /// Large enough that the system's read-ahead, not the call, sets the pace.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -20,6 +20,11 @@ pub(crate) fn hex(sha: &Sha) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
     sha.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The SHA-256 of some bytes, as 64 hexadecimal digits.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes).into())
 }
 
 /// Hashes a sequence of fields so that no two sequences look alike: each field is its length
@@ -106,7 +111,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::value::canonical::sha256_hex;
 
     #[test]
     fn a_file_has_the_hash_that_every_other_program_computes() {

@@ -9,14 +9,14 @@ use crate::near_match;
 /// A value that cannot be written, read or converted, with the key it stands under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
-    path: Vec<Segment>,
+    path: Vec<PathStep>,
     message: String,
     key_fault: Option<KeyFault>,
 }
 
 /// One step from a value to one inside it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Segment {
+pub(crate) enum PathStep {
     Key(String),
     Index(usize),
 }
@@ -37,7 +37,7 @@ impl ValueError {
         Self { path: Vec::new(), message: message.into(), key_fault: None }
     }
 
-    pub(crate) fn at(path: Vec<Segment>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(path: Vec<PathStep>, message: impl Into<String>) -> Self {
         Self { path, message: message.into(), key_fault: None }
     }
 
@@ -54,15 +54,15 @@ impl ValueError {
     /// The same error seen from outside: its value stands under `key`.
     #[must_use]
     pub fn under_key(self, key: impl Into<String>) -> Self {
-        self.under(Segment::Key(key.into()))
+        self.under(PathStep::Key(key.into()))
     }
 
-    pub(crate) fn under(mut self, segment: Segment) -> Self {
-        self.path.insert(0, segment);
+    pub(crate) fn under(mut self, step: PathStep) -> Self {
+        self.path.insert(0, step);
         self
     }
 
-    pub(crate) fn segments(&self) -> &[Segment] {
+    pub(crate) fn steps(&self) -> &[PathStep] {
         &self.path
     }
 
@@ -115,18 +115,18 @@ impl de::Error for ValueError {
 }
 
 /// A dotted path; a key that could be misread is quoted.
-pub(crate) fn render_path(path: &[Segment]) -> String {
+pub(crate) fn render_path(path: &[PathStep]) -> String {
     let mut text = String::new();
-    for segment in path {
-        if matches!(segment, Segment::Key(_)) && !text.is_empty() {
+    for step in path {
+        if matches!(step, PathStep::Key(_)) && !text.is_empty() {
             text.push('.');
         }
-        text.push_str(&segment.to_string());
+        text.push_str(&step.to_string());
     }
     text
 }
 
-impl fmt::Display for Segment {
+impl fmt::Display for PathStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Index(index) => write!(f, "[{index}]"),
@@ -140,7 +140,7 @@ impl fmt::Display for Segment {
 
 /// The dotted form of a path of keys.
 pub(crate) fn render_keys(path: &[String]) -> String {
-    render_path(&path.iter().cloned().map(Segment::Key).collect::<Vec<_>>())
+    render_path(&path.iter().cloned().map(PathStep::Key).collect::<Vec<_>>())
 }
 
 /// The tail of a message about `word`: the near match, and the accepted words when few.

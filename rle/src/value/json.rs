@@ -7,18 +7,36 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::number::Repr;
-use super::ser::{NON_FINITE_MARK, NUMBER_MARK};
-use super::{NON_FINITE, Number, Value};
+use super::error::ValueError;
+use super::json_value::Value;
+use super::marks::{NON_FINITE_MARK, NUMBER_MARK, TOML_DATETIME_MARK};
+use super::number::{Number, Repr, non_finite_word};
 
-/// Under this key `toml` hands a date or a time to a type that is not its own.
-const TOML_DATETIME_MARK: &str = "$__toml_private_datetime";
+impl Value {
+    /// The value that a JSON text stands for. The error names line and column; a key that
+    /// stands twice in one object is an error.
+    pub fn parse_json(text: &[u8]) -> Result<Self, ValueError> {
+        serde_json::from_slice(text).map_err(|error| ValueError::new(error.to_string()))
+    }
+
+    /// The value as indented JSON text, without a final line break.
+    pub fn to_json_pretty(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a value has string keys only")
+    }
+}
+
+impl fmt::Display for Value {
+    /// Compact JSON text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+    }
+}
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
-            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Bool(is_true) => serializer.serialize_bool(*is_true),
             Self::Number(number) => number.serialize(serializer),
             Self::String(text) => serializer.serialize_str(text),
             Self::Array(items) => serializer.collect_seq(items),
@@ -38,12 +56,6 @@ impl Serialize for Number {
             }
         }
     }
-}
-
-/// The text that stands for a NaN or an infinity.
-pub(crate) fn non_finite_word(x: f64) -> &'static str {
-    let same = |float: f64| float.to_bits() == x.to_bits() || (float.is_nan() && x.is_nan());
-    NON_FINITE.iter().find(|(_, float)| same(*float)).map_or("NaN", |(word, _)| word)
 }
 
 impl<'de> Deserialize<'de> for Value {
@@ -80,8 +92,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Value::deserialize(deserializer)
     }
 
-    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
-        Ok(truth.into())
+    fn visit_bool<E>(self, is_true: bool) -> Result<Value, E> {
+        Ok(is_true.into())
     }
 
     fn visit_u64<E>(self, n: u64) -> Result<Value, E> {

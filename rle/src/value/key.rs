@@ -1,18 +1,17 @@
-//! The keys of maps, which JSON wants as texts: to text, and back.
+//! The keys of maps, which are strings in JSON: to a string, and back.
 
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde::ser::{Impossible, Serialize, Serializer};
 
-use super::ValueError;
-use super::de::EnumDe;
+use super::error::ValueError;
 
-/// Texts, integers, bools, chars and unit variants as a text; anything else is an error.
+/// Strings, integers, booleans, chars and unit variants as a string; anything else is an error.
 pub(super) struct KeySerializer;
 
 fn refused(what: &str) -> ValueError {
     ValueError::new(format!(
-        "{what} cannot be a key, accepted: texts, integers, bools, chars, unit variants"
+        "{what} cannot be a key, accepted: strings, integers, booleans, chars, unit variants"
     ))
 }
 
@@ -98,7 +97,7 @@ impl Serializer for KeySerializer {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, ValueError> {
-        Err(refused("a list"))
+        Err(refused("a sequence"))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, ValueError> {
@@ -146,7 +145,7 @@ impl Serializer for KeySerializer {
     }
 }
 
-/// A key read back as what the type wants: its text, or the scalar that it spells.
+/// A key read back as what the type wants: its string, or the scalar that it spells.
 pub(super) struct KeyDe(pub(super) String);
 
 macro_rules! spelled {
@@ -213,7 +212,7 @@ impl<'de> Deserializer<'de> for KeyDe {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ValueError> {
-        visitor.visit_enum(EnumDe { variant: self.0, content: None })
+        visitor.visit_enum(IntoDeserializer::<ValueError>::into_deserializer(self.0))
     }
 
     forward_to_deserialize_any! {

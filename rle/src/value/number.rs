@@ -1,6 +1,16 @@
 //! Numbers: 64-bit integers exact, everything else a double.
 
-use super::ValueError;
+use super::error::ValueError;
+
+/// The words that stand for the floats that JSON has no form for.
+pub(super) const NON_FINITE: [(&str, f64); 3] =
+    [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
+
+/// The word that stands for a NaN or an infinity.
+pub(crate) fn non_finite_word(x: f64) -> &'static str {
+    let same = |float: f64| float.to_bits() == x.to_bits() || (float.is_nan() && x.is_nan());
+    NON_FINITE.iter().find(|(_, float)| same(*float)).map_or("NaN", |(word, _)| word)
+}
 
 /// A JSON number: an unsigned or a negative 64-bit integer, or a 64-bit float.
 ///

@@ -5,37 +5,58 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{self, Serialize, Serializer};
 
-use super::json::non_finite_word;
+use super::error::{PathStep, ValueError};
+use super::json_value::Value;
 use super::key::KeySerializer;
-use super::{NON_FINITE, Number, Segment, Value, ValueError};
-
-/// The struct names by which `serde_json` hands its own numbers and raw texts to a serialiser.
-pub(super) const NUMBER_MARK: &str = "$serde_json::private::Number";
-pub(super) const RAW_MARK: &str = "$serde_json::private::RawValue";
-/// The newtype name by which a [`Value`] hands a NaN or an infinity to a serialiser.
-pub(super) const NON_FINITE_MARK: &str = "$rle::private::NonFinite";
+use super::marks::{NON_FINITE_MARK, NUMBER_MARK, RAW_MARK};
+use super::number::{NON_FINITE, Number, non_finite_word};
 
 /// A reader of JSON text stops at 128 levels: what is written must stay well below.
 const MAX_DEPTH: usize = 100;
 
 /// What to do with a NaN or an infinity.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NonFinite {
+enum NonFinite {
     Refuse,
-    /// Kept, for a text in which words stand for them: those words are no texts then.
+    /// Kept, for JSON text in which words stand for them: no string may equal these words then.
     Keep,
-    /// Kept, and any text too.
+    /// Kept, and any string too.
     Pass,
 }
 
-/// A serialised value, and where in it externally tagged enum variants stand.
+/// A serialised value, and the places of the externally tagged enum variants in it.
 pub(crate) struct Snapshot {
     pub(crate) value: Value,
     /// The paths of the objects whose one key is a variant's name.
-    pub(crate) variants: BTreeSet<Vec<Segment>>,
+    pub(crate) variants: BTreeSet<Vec<PathStep>>,
 }
 
-pub(super) fn snapshot<T: Serialize + ?Sized>(
+impl Value {
+    /// Any serialisable value, strictly: a NaN or an infinity, an integer beyond 64 bits, a key
+    /// that is no string and a key that stands twice are errors that name the key.
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, ValueError> {
+        snapshot(value, NonFinite::Refuse).map(|snapshot| snapshot.value)
+    }
+
+    /// As [`Value::from_serialize`], but NaN and infinities are kept as floats. A string that
+    /// equals one of the words they are written as is an error, since it would not come back.
+    pub fn from_serialize_lossless<T: Serialize + ?Sized>(value: &T) -> Result<Self, ValueError> {
+        snapshot(value, NonFinite::Keep).map(|snapshot| snapshot.value)
+    }
+
+    /// As [`Value::from_serialize`], with the places of externally tagged enum variants.
+    pub(crate) fn snapshot<T: Serialize + ?Sized>(value: &T) -> Result<Snapshot, ValueError> {
+        snapshot(value, NonFinite::Refuse)
+    }
+
+    /// As [`Value::snapshot`], but with NaN and infinities: a default may be one that has to be
+    /// replaced.
+    pub(crate) fn snapshot_of_defaults<T: Serialize>(value: &T) -> Result<Snapshot, ValueError> {
+        snapshot(value, NonFinite::Pass)
+    }
+}
+
+fn snapshot<T: Serialize + ?Sized>(
     value: &T,
     non_finite: NonFinite,
 ) -> Result<Snapshot, ValueError> {
@@ -46,29 +67,29 @@ pub(super) fn snapshot<T: Serialize + ?Sized>(
 
 struct State {
     non_finite: NonFinite,
-    path: Vec<Segment>,
-    variants: BTreeSet<Vec<Segment>>,
+    path: Vec<PathStep>,
+    variants: BTreeSet<Vec<PathStep>>,
 }
 
 impl State {
     fn child<T: Serialize + ?Sized>(
         &mut self,
-        segment: Segment,
+        step: PathStep,
         value: &T,
     ) -> Result<Value, ValueError> {
         let depth = self.path.len();
         if depth >= MAX_DEPTH {
             return Err(ValueError::new(format!("nested deeper than {MAX_DEPTH} levels")));
         }
-        self.path.push(segment.clone());
+        self.path.push(step.clone());
         let result = value.serialize(Ser { state: self });
         self.path.truncate(depth);
-        result.map_err(|error| error.under(segment))
+        result.map_err(|error| error.under(step))
     }
 
     fn enter_variant(&mut self, variant: &'static str) {
         self.variants.insert(self.path.clone());
-        self.path.push(Segment::Key(variant.to_owned()));
+        self.path.push(PathStep::Key(variant.to_owned()));
     }
 
     fn float(&self, x: f64) -> Result<Value, ValueError> {
@@ -83,7 +104,7 @@ impl State {
         let reserved = NON_FINITE.iter().any(|(word, _)| *word == text);
         if reserved && self.non_finite == NonFinite::Keep {
             return Err(ValueError::new(format!(
-                "the text {text:?} is reserved for the number it names"
+                "the string {text:?} is reserved for the number that it names"
             )));
         }
         Ok(text.into())
@@ -126,8 +147,8 @@ impl<'s> Serializer for Ser<'s> {
         Number::from_u128(n).map(Value::from)
     }
 
-    fn serialize_bool(self, truth: bool) -> Result<Value, ValueError> {
-        Ok(truth.into())
+    fn serialize_bool(self, is_true: bool) -> Result<Value, ValueError> {
+        Ok(is_true.into())
     }
 
     fn serialize_f32(self, x: f32) -> Result<Value, ValueError> {
@@ -196,7 +217,7 @@ impl<'s> Serializer for Ser<'s> {
         value: &T,
     ) -> Result<Value, ValueError> {
         self.state.variants.insert(self.state.path.clone());
-        let content = self.state.child(Segment::Key(variant.to_owned()), value)?;
+        let content = self.state.child(PathStep::Key(variant.to_owned()), value)?;
         Ok([(variant, content)].into_iter().collect())
     }
 
@@ -250,7 +271,7 @@ impl<'s> Serializer for Ser<'s> {
     }
 }
 
-/// Lists, tuples and tuple variants.
+/// Arrays, tuples and tuple variants.
 struct SeqSer<'s> {
     state: &'s mut State,
     items: Vec<Value>,
@@ -259,7 +280,7 @@ struct SeqSer<'s> {
 
 impl SeqSer<'_> {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
-        let item = self.state.child(Segment::Index(self.items.len()), value);
+        let item = self.state.child(PathStep::Index(self.items.len()), value);
         self.items.push(item.map_err(|error| match self.variant {
             Some(variant) => error.under_key(variant),
             None => error,
@@ -324,7 +345,7 @@ impl<'s> MapSer<'s> {
         let value = match self.form {
             // Never a key path, never a reserved word: this is the text of one scalar.
             Form::Number | Form::Raw => Value::String(value.serialize(KeySerializer)?),
-            _ => self.state.child(Segment::Key(key.clone()), value).map_err(outer)?,
+            _ => self.state.child(PathStep::Key(key.clone()), value).map_err(outer)?,
         };
         match self.entries.entry(key) {
             Entry::Vacant(entry) => {
@@ -348,7 +369,7 @@ impl<'s> MapSer<'s> {
             Form::Number => Number::parse(&self.private_text()?).map(Value::from),
             Form::Raw => {
                 let value = Value::parse_json(self.private_text()?.as_bytes())?;
-                // Once more through the rules for texts and depth.
+                // The rules for strings and depth apply to it too.
                 value.serialize(Ser { state: self.state })
             }
         }
@@ -357,7 +378,7 @@ impl<'s> MapSer<'s> {
     fn private_text(&self) -> Result<String, ValueError> {
         match self.entries.values().next() {
             Some(Value::String(text)) => Ok(text.clone()),
-            _ => Err(ValueError::new("a private struct of serde_json holds no text")),
+            _ => Err(ValueError::new("a private struct of serde_json holds no string")),
         }
     }
 }

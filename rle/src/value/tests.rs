@@ -177,7 +177,7 @@ fn integers_beyond_64_bits_are_refused() {
 #[test]
 fn keys_that_are_no_texts_are_refused() {
     let by_list: BTreeMap<Vec<u8>, u8> = [(vec![1], 1)].into();
-    assert!(refusal(by_list).starts_with("a list cannot be a key"));
+    assert!(refusal(by_list).starts_with("a sequence cannot be a key"));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn errors_of_reading_name_path_and_near_match() {
 
 #[test]
 fn paths_quote_what_could_be_misread() {
-    let error = ValueError::new("no").under(Segment::Index(3)).under_key("a.b").under_key("x");
+    let error = ValueError::new("no").under(PathStep::Index(3)).under_key("a.b").under_key("x");
     assert_eq!(error.to_string(), "x.\"a.b\"[3]: no");
 }
 

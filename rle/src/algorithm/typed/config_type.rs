@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
-use crate::value::{Segment, Snapshot, Value, ValueError, differences};
+use crate::value::{PathStep, Snapshot, Value, ValueError, differences};
 
 /// The configuration type of an algorithm, as plain data that a static can hold.
 #[derive(Clone, Copy)]
@@ -29,9 +29,9 @@ pub(crate) struct Checked {
     /// The typed value serialised again, defaults filled in.
     pub(crate) resolved: Value,
     /// The places of the keys that the type does not know.
-    pub(crate) ignored: Vec<Vec<Segment>>,
+    pub(crate) ignored: Vec<Vec<PathStep>>,
     /// The places of enum variants in what was resolved.
-    pub(super) variants: BTreeSet<Vec<Segment>>,
+    pub(super) variants: BTreeSet<Vec<PathStep>>,
 }
 
 impl ConfigType {
@@ -85,7 +85,7 @@ fn read<C: Serialize + DeserializeOwned>(value: &Value) -> Result<Checked, Value
 
 /// The place in `input` that a path of `serde_ignored` means, which leaves the names of enum
 /// variants out.
-fn place_of(path: &serde_ignored::Path<'_>, input: &Value) -> Vec<Segment> {
+fn place_of(path: &serde_ignored::Path<'_>, input: &Value) -> Vec<PathStep> {
     use serde_ignored::Path;
     match path {
         Path::Root => Vec::new(),
@@ -95,12 +95,12 @@ fn place_of(path: &serde_ignored::Path<'_>, input: &Value) -> Vec<Segment> {
             enter_variant(&mut place, input);
             place
         }
-        Path::Seq { parent, index } => below(parent, Segment::Index(*index), input),
-        Path::Map { parent, key } => below(parent, Segment::Key(key.clone()), input),
+        Path::Seq { parent, index } => below(parent, PathStep::Index(*index), input),
+        Path::Map { parent, key } => below(parent, PathStep::Key(key.clone()), input),
     }
 }
 
-fn below(parent: &serde_ignored::Path<'_>, last: Segment, input: &Value) -> Vec<Segment> {
+fn below(parent: &serde_ignored::Path<'_>, last: PathStep, input: &Value) -> Vec<PathStep> {
     let mut place = place_of(parent, input);
     place.push(last);
     if input.at(&place).is_some() {
@@ -112,11 +112,11 @@ fn below(parent: &serde_ignored::Path<'_>, last: Segment, input: &Value) -> Vec<
     place
 }
 
-fn enter_variant(place: &mut Vec<Segment>, input: &Value) {
+fn enter_variant(place: &mut Vec<PathStep>, input: &Value) {
     if let Some(Value::Object(entries)) = input.at(place)
         && entries.len() == 1
     {
-        place.extend(entries.keys().next().cloned().map(Segment::Key));
+        place.extend(entries.keys().next().cloned().map(PathStep::Key));
     }
 }
 
@@ -129,7 +129,7 @@ fn prove<C: Serialize + DeserializeOwned>(first: &Value) -> Result<(), ValueErro
         let config: C = first.to().map_err(|error| {
             let message =
                 format!("does not read back after it was serialised: {}", error.message());
-            ValueError::at(error.segments().to_vec(), message)
+            ValueError::at(error.steps().to_vec(), message)
         })?;
         let again = Value::from_serialize(&config)?;
         if let Some(difference) = differences(first, &again).into_iter().next() {

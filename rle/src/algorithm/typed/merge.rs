@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::value::{Segment, Value};
+use crate::value::{PathStep, Value};
 
 /// Lays `over` on `base`: objects key by key, everything else replaced.
 pub(crate) fn merge(base: &mut Value, over: Value) {
@@ -20,7 +20,7 @@ pub(crate) fn merge(base: &mut Value, over: Value) {
 /// variant takes its place instead of standing beside it.
 pub(super) fn merge_over_defaults(
     defaults: &Value,
-    variants: &BTreeSet<Vec<Segment>>,
+    variants: &BTreeSet<Vec<PathStep>>,
     over: &Value,
 ) -> Value {
     let mut merged = defaults.clone();
@@ -32,8 +32,8 @@ pub(super) fn merge_over_defaults(
 pub(super) fn lay(
     base: &mut Value,
     over: &Value,
-    variants: &BTreeSet<Vec<Segment>>,
-    place: &mut Vec<Segment>,
+    variants: &BTreeSet<Vec<PathStep>>,
+    place: &mut Vec<PathStep>,
 ) {
     match (base, over) {
         (Value::Object(below), Value::Object(above)) => {
@@ -42,7 +42,7 @@ pub(super) fn lay(
                 below.clear();
             }
             for (key, value) in above {
-                place.push(Segment::Key(key.clone()));
+                place.push(PathStep::Key(key.clone()));
                 lay(below.entry(key.clone()).or_default(), value, variants, place);
                 place.pop();
             }

@@ -5,7 +5,7 @@ use super::fault::ConfigFault;
 use super::merge::{lay, merge, merge_over_defaults, nest};
 use super::text::{candidates, set_untyped};
 use crate::value::{
-    KeyFault, Segment, Snapshot, Value, ValueError, differences, hint, non_finite_word,
+    KeyFault, PathStep, Snapshot, Value, ValueError, differences, hint, non_finite_word,
     render_keys, render_path,
 };
 
@@ -123,9 +123,9 @@ impl Resolver {
         }
     }
 
-    fn unknown(&self, place: &[Segment], resolved: &Value) -> ConfigFault {
+    fn unknown(&self, place: &[PathStep], resolved: &Value) -> ConfigFault {
         let (key, parent) = match place.split_last() {
-            Some((Segment::Key(key), parent)) => (key.as_str(), parent),
+            Some((PathStep::Key(key), parent)) => (key.as_str(), parent),
             _ => ("", place),
         };
         let mut accepted: Vec<&String> = [&self.defaults.value, resolved]
@@ -153,7 +153,7 @@ impl Resolver {
         Ok(())
     }
 
-    fn untraced(&self, place: &[Segment], resolved: &Value) -> ConfigFault {
+    fn untraced(&self, place: &[PathStep], resolved: &Value) -> ConfigFault {
         let known = |value: &Value| value.at(place).is_some();
         if !known(&self.defaults.value) && !known(resolved) {
             let fault = self.unknown(place, resolved);
@@ -170,7 +170,7 @@ impl Resolver {
     }
 
     /// Whether the override at `place` shows in what was resolved.
-    fn is_traced(&self, overrides: &Value, place: &[Segment], resolved: &Value) -> bool {
+    fn is_traced(&self, overrides: &Value, place: &[PathStep], resolved: &Value) -> bool {
         let Some(asked) = overrides.at(place) else { return true };
         let shown = resolved.at(place);
         if shown.is_some_and(|shown| differences(asked, shown).is_empty()) {
@@ -219,10 +219,10 @@ fn drop_default(merged: &mut Value, overrides: &Value, error: &ValueError) -> bo
         Some(KeyFault::Duplicate(field)) => field,
         Some(KeyFault::Missing) | None => return false,
     };
-    match overrides.at(error.segments()).and_then(Value::as_object) {
+    match overrides.at(error.steps()).and_then(Value::as_object) {
         Some(asked) if !asked.contains_key(key) => {
-            let mut place = error.segments().to_vec();
-            place.push(Segment::Key(key.to_owned()));
+            let mut place = error.steps().to_vec();
+            place.push(PathStep::Key(key.to_owned()));
             merged.remove_at(&place).is_some()
         }
         _ => false,
@@ -268,7 +268,7 @@ impl Words<'_> {
     }
 
     fn meanings(&self, (path, text): &SetText) -> Vec<Value> {
-        let place: Vec<Segment> = path.iter().cloned().map(Segment::Key).collect();
+        let place: Vec<PathStep> = path.iter().cloned().map(PathStep::Key).collect();
         candidates(text, self.resolver.defaults.value.at(&place))
     }
 
@@ -325,11 +325,11 @@ impl Words<'_> {
     /// Whether the chosen meaning of one text fits, and the fault if not.
     fn try_text(&self, index: usize, chosen: &[Option<Value>]) -> (Trial, Option<ConfigFault>) {
         let (path, text) = &self.texts[index];
-        let place: Vec<Segment> = path.iter().cloned().map(Segment::Key).collect();
+        let place: Vec<PathStep> = path.iter().cloned().map(PathStep::Key).collect();
         let overrides = self.overrides(chosen);
         match self.resolver.attempt(&overrides) {
             Ok(checked) => {
-                let related = |other: &&Vec<Segment>| is_related(other, &place);
+                let related = |other: &&Vec<PathStep>| is_related(other, &place);
                 if let Some(unknown) = checked.ignored.iter().find(related)
                     && overrides.at(unknown).is_some()
                 {
@@ -383,15 +383,15 @@ impl Words<'_> {
 }
 
 /// What a text's meaning that does not read is to be blamed for.
-fn judge(error: ValueError, text: &str, place: &[Segment]) -> (Trial, Option<ConfigFault>) {
+fn judge(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ConfigFault>) {
     if let Some(KeyFault::Unknown(key)) = error.key_fault() {
-        let mut unknown = error.segments().to_vec();
-        unknown.push(Segment::Key(key.clone()));
+        let mut unknown = error.steps().to_vec();
+        unknown.push(PathStep::Key(key.clone()));
         if is_related(&unknown, place) {
             return (Trial::Unknown, Some(error.into()));
         }
-    } else if error.key_fault().is_none() && is_related(error.segments(), place) {
-        let at = if error.segments().starts_with(place) { error.segments() } else { place };
+    } else if error.key_fault().is_none() && is_related(error.steps(), place) {
+        let at = if error.steps().starts_with(place) { error.steps() } else { place };
         let message = format!("`{text}` does not fit: {}", error.message());
         return (Trial::Misfit, Some(ConfigFault::new(render_path(at), message)));
     }
@@ -399,6 +399,6 @@ fn judge(error: ValueError, text: &str, place: &[Segment]) -> (Trial, Option<Con
 }
 
 /// Whether one place lies on the way to the other.
-fn is_related(a: &[Segment], b: &[Segment]) -> bool {
+fn is_related(a: &[PathStep], b: &[PathStep]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }

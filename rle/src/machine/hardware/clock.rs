@@ -1,8 +1,7 @@
 //! The range of the clock of some CPUs, and where it comes from.
 
-use super::cpu::CPUS;
 use super::cpu_info::CpuInfo;
-use super::cpu_set::{CpuSet, parse_list};
+use super::cpu_set::{CPUS, CpuSet, parse_list};
 use super::description::{ClockSource, two_decimals};
 use super::machine::Machine;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::description::rounded;
 use crate::value::Value;
-use crate::value::canonical;
+use crate::value::same_number;
 
 /// One field in which two descriptions differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn compare(field: &str, left: &Value, right: &Value, found: &mut Vec<Difference>
                 compare(&format!("{field}[{index}]"), left, right, found);
             }
         }
-        (Value::Number(a), Value::Number(b)) if canonical::same_number(*a, *b) => {}
+        (Value::Number(a), Value::Number(b)) if same_number(*a, *b) => {}
         (left, right) if left == right => {}
         (left, right) => found.push(Difference {
             field: field.to_owned(),

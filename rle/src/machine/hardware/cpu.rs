@@ -3,12 +3,9 @@
 use super::cgroup::{self, Version};
 use super::clock;
 use super::cpu_info::CpuInfo;
-use super::cpu_set::{CpuSet, parse_list, parse_mask};
+use super::cpu_set::{CPUS, CpuSet, parse_list, parse_mask};
 use super::description::Cpu;
 use super::machine::Machine;
-
-/// Where the kernel describes each CPU.
-pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The CPUs of this process.
 pub(super) fn read(machine: &Machine) -> Cpu {

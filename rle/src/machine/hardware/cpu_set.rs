@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+/// Where the kernel describes each CPU.
+pub(super) const CPUS: &str = "/sys/devices/system/cpu";
+
 /// Beyond every kernel's largest number: a text that asks for more is none of the kernel's.
 const LIMIT: u32 = 1 << 16;
 

@@ -8,8 +8,8 @@ use crate::value::Value;
 
 /// Hexadecimal digits of the hash that an id shows.
 const ID_DIGITS: usize = 16;
-/// The parts that are tables.
-const TABLES: [&str; 2] = ["memory", "cpu"];
+/// The parts that are objects.
+const OBJECTS: [&str; 2] = ["memory", "cpu"];
 
 /// What a process may use.
 ///
@@ -184,7 +184,7 @@ pub(crate) fn id_of(description: &Value) -> String {
 }
 
 /// The value with every float rounded to 2 decimals; one that is not finite is no figure.
-pub(super) fn rounded(value: &Value) -> Value {
+pub(crate) fn rounded(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.is_float() => match two_decimals(number.as_f64()) {
             float if float.is_finite() => float.into(),
@@ -213,7 +213,7 @@ impl Serialize for Hardware {
 impl<'de> Deserialize<'de> for Hardware {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Value::Object(mut parts) = Value::deserialize(deserializer)? else {
-            return Err(de::Error::custom("a description of hardware is a table"));
+            return Err(de::Error::custom("a description of hardware is an object"));
         };
         let mut hardware = Self::default();
         for part in ["memory", "cpu", "gpus"] {
@@ -233,7 +233,7 @@ impl Hardware {
         part: &'static str,
         value: Value,
     ) -> Result<(), crate::value::ValueError> {
-        if TABLES.contains(&part)
+        if OBJECTS.contains(&part)
             && let (Some(ours), Some(theirs)) = (self.exact().get(part), value.as_object())
         {
             let ours = ours.as_object().into_iter().flat_map(BTreeMap::keys);

@@ -129,6 +129,15 @@ impl Machine {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
+    /// Whether a device of NVIDIA is on its bus.
+    pub(super) fn has_nvidia_device(&self) -> bool {
+        const NVIDIA: &str = "0x10de";
+        let devices = "/sys/bus/pci/devices";
+        let vendor = |device: &String| self.text(format!("{devices}/{device}/vendor"));
+        let names = self.names(devices);
+        names.iter().filter_map(vendor).any(|vendor| vendor.trim() == NVIDIA)
+    }
+
     fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))

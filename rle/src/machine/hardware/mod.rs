@@ -3,6 +3,19 @@
 //! A description says what a job was given, not what the machine has: two runs are comparable
 //! when they had the same, wherever that was. Names of hosts, users and jobs are no part of it.
 //!
+//! - `machine`: the files and variables of a machine, this one or a captured one.
+//! - `cgroup`: the control groups of this process.
+//! - `description`: the description of hardware, and its id.
+//! - `compare`: where two descriptions differ.
+//! - `memory`: the memory limit.
+//! - `cpu_names`: the models of CPUs that say only a number.
+//! - `cpu_set`: sets of CPUs as the kernel writes them.
+//! - `cpu_info`: `/proc/cpuinfo`.
+//! - `clock`: the range of the clock of some CPUs.
+//! - `cpu`: the CPUs that this process may run on.
+//! - `other_system`: the CPUs of a machine that is not Linux.
+//! - `gpu`: the GPUs that this process sees.
+//!
 //! ```
 //! let hardware = rle::hardware::current();
 //! assert!(hardware.id().starts_with("hw_"));
@@ -25,8 +38,8 @@ mod other_system;
 use std::sync::OnceLock;
 
 pub use compare::{Difference, differences, differences_among};
-pub(crate) use description::id_of;
 pub use description::{ClockSource, Cpu, Gpu, Hardware, LimitSource, Memory};
+pub(crate) use description::{id_of, rounded};
 pub use machine::Machine;
 
 /// The description of what this process may use, collected by the first call and the same for

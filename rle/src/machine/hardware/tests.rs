@@ -51,7 +51,7 @@ fn a_description_survives_reading_and_writing() {
 fn a_description_of_the_wrong_shape_is_refused_by_its_field() {
     let error = |text: &str| value(text).to::<Hardware>().unwrap_err().to_string();
     assert!(error(r#"{"cpu": {"max_clock_mhz": "fast"}}"#).contains("cpu"));
-    assert!(error("[]").contains("is a table"));
+    assert!(error("[]").contains("is an object"));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_id_is_that_of_the_canonical_text() {
         r#""memory_gib":15,"name":"NVIDIA A16","peak_memory_bandwidth_gb_s":200.03}],"#,
         r#""memory":{"limit_gib":64,"limit_source":"cgroup"}}"#
     );
-    let sha256 = crate::value::canonical::sha256_hex(canonical.as_bytes());
+    let sha256 = crate::value::digest::sha256_hex(canonical.as_bytes());
     assert_eq!(hardware(SAMPLE).id(), format!("hw_{}", &sha256[..16]));
     assert_eq!(hardware(SAMPLE).id(), id_of(&value(SAMPLE)));
 }

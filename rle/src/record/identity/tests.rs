@@ -7,7 +7,7 @@ use super::*;
 use crate::record::provenance::{Executable, Runtime, Source};
 use crate::suite::SuiteConfig;
 use crate::suite::plan::Plan;
-use crate::value::Segment;
+use crate::value::PathStep;
 use crate::value::arbitrary::any_value;
 use crate::value::properties::{other_form, reversed_text};
 use crate::{AlgorithmSpec, RunContext, RunResult};
@@ -360,7 +360,7 @@ fn a_record_gives_the_identity_of_its_request() {
     let text = serde_json::to_vec(&head).unwrap();
     let read: RecordHead = Value::parse_json(&text).unwrap().to().unwrap();
     assert_eq!(Identity::of_record(&read).unwrap().hash(), head.request.hash);
-    let place = [Segment::Key("algorithm".to_owned()), Segment::Key("slug".to_owned())];
+    let place = [PathStep::Key("algorithm".to_owned()), PathStep::Key("slug".to_owned())];
     let identity = Identity::of_record(&read).unwrap();
     assert_eq!(identity.value().at(&place).and_then(Value::as_str), Some("alpha"));
 }

@@ -51,7 +51,7 @@ fn a_directory_is_the_hash_of_the_documented_manifest() {
         manifest.extend(field);
     }
     let identity = hash_path(dir.path()).unwrap();
-    assert_eq!(identity.sha256, crate::value::canonical::sha256_hex(&manifest));
+    assert_eq!(identity.sha256, crate::value::digest::sha256_hex(&manifest));
     assert_eq!((identity.kind, identity.bytes), (PathKind::Directory, 3));
 }
 

@@ -82,7 +82,7 @@ fn with_payload_path(export: &TempDir, path: &str) {
         let payload = crate::record::identity::object([
             ("path", Value::from(path)),
             ("bytes", Value::from(1_u64)),
-            ("sha256", Value::from(crate::value::canonical::sha256_hex(b"2"))),
+            ("sha256", Value::from(crate::value::digest::sha256_hex(b"2"))),
         ]);
         manifest.insert("payloads", Value::Array(vec![payload]));
     });

@@ -93,8 +93,8 @@ fn what_cannot_be_recorded_is_an_error_and_nothing_is() {
     refuse(1.0, with("loss", f64::NAN.into()), "further value: loss: NaN is not accepted");
     refuse(1.0, with("label", "x".into()), "`label`");
     refuse(1.0, with("memory_gb", 64.into()), "retired key `memory_gb`");
-    refuse(1.0, Value::Array(vec![]), "has a list for further values");
-    refuse(1.0, "text".into(), "has a text for further values");
+    refuse(1.0, Value::Array(vec![]), "has an array for further values");
+    refuse(1.0, "text".into(), "has a string for further values");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn a_link_to_a_directory_is_refused_without_a_lock_beside_it() {
     fs::create_dir(&elsewhere).unwrap();
     std::os::unix::fs::symlink("../elsewhere", home.join(TIMINGS_FILE)).unwrap();
     let error = of("a", 1.0, RunKey::none()).save(&home).unwrap_err().to_string();
-    assert!(error.contains("elsewhere, which is no file"), "{error}");
+    assert!(error.contains("elsewhere, which is not a file"), "{error}");
     assert!(!dir.path().join("elsewhere.lock").exists());
 }
 

@@ -1,6 +1,11 @@
 //! The GPUs that this process sees: read from the driver, chosen as CUDA chooses, and counted.
 //!
 //! A driver that is broken, or does not answer, costs a warning and never a run.
+//!
+//! - `nvml`: the devices by the driver's library.
+//! - `smi`: the devices by `nvidia-smi`.
+//! - `visible`: the devices that `CUDA_VISIBLE_DEVICES` chooses.
+//! - `usage`: how much memory of the devices is in use.
 
 #[cfg(feature = "gpu")]
 mod nvml;
@@ -95,7 +100,7 @@ fn devices(machine: &Machine) -> Result<Vec<Device>, String> {
         // The program asks the same driver.
         Reading::Hung(hung) => return Err(hung),
         // As on each machine that has the software and no GPU.
-        Reading::NoDriver if !has_nvidia_device(machine) => return Ok(Vec::new()),
+        Reading::NoDriver if !machine.has_nvidia_device() => return Ok(Vec::new()),
         Reading::NoDriver => problem = Some("their driver is not loaded".to_owned()),
         Reading::Broken(broken) => problem = Some(broken),
         Reading::Absent => {}
@@ -106,14 +111,6 @@ fn devices(machine: &Machine) -> Result<Vec<Device>, String> {
         Reading::Absent | Reading::NoDriver => problem.map_or(Ok(Vec::new()), Err),
         Reading::Broken(broken) | Reading::Hung(broken) => Err(problem.unwrap_or(broken)),
     }
-}
-
-fn has_nvidia_device(machine: &Machine) -> bool {
-    const NVIDIA: &str = "0x10de";
-    let devices = "/sys/bus/pci/devices";
-    let vendor = |device: &String| machine.text(format!("{devices}/{device}/vendor"));
-    let names = machine.names(devices);
-    names.iter().filter_map(vendor).any(|vendor| vendor.trim() == NVIDIA)
 }
 
 #[cfg(feature = "gpu")]

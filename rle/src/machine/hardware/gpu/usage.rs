@@ -12,8 +12,9 @@ use std::time::Duration;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::{Device as Handle, Nvml};
 
+use super::nvml;
 use super::visible::Choice;
-use super::{MemoryInUse, Reading, has_nvidia_device, nvml};
+use super::{MemoryInUse, Reading};
 use crate::machine::hardware::machine::Machine;
 use crate::sync::Mutex;
 
@@ -115,7 +116,7 @@ fn load(machine: &Machine) -> Result<Nvml, String> {
     let library = machine.gpus.library.as_ref().ok_or_else(missing)?;
     nvml::load(library).map_err(|reading| match reading {
         Reading::Broken(problem) | Reading::Hung(problem) => problem,
-        Reading::NoDriver if has_nvidia_device(machine) => "their driver is not loaded".to_owned(),
+        Reading::NoDriver if machine.has_nvidia_device() => "their driver is not loaded".to_owned(),
         _ => missing(),
     })
 }

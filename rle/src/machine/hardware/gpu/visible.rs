@@ -59,7 +59,9 @@ impl Choice {
     fn visible(&self, devices: &mut [Device]) -> Vec<Chosen> {
         self.order(devices);
         let chosen = match &self.entries {
-            None => (0..devices.len()).filter_map(|index| whole(devices, index)).collect(),
+            None => (0..devices.len())
+                .filter_map(|index| device_or_first_instance(devices, index))
+                .collect(),
             Some(entries) => listed(entries, devices),
         };
         match chosen.iter().find(|(_, instance)| instance.is_some()) {
@@ -123,13 +125,13 @@ fn find(entry: &str, devices: &[Device]) -> Option<Chosen> {
     if entry.starts_with("GPU-") {
         let all = devices.iter().enumerate();
         let found = only(all.filter(|(_, one)| starts(one.uuid.as_ref(), entry)).map(|(at, _)| at));
-        return whole(devices, found?);
+        return device_or_first_instance(devices, found?);
     }
-    whole(devices, leading_number(entry)?)
+    device_or_first_instance(devices, leading_number(entry)?)
 }
 
-/// A whole GPU; of a divided one its first instance, none where it has none.
-fn whole(devices: &[Device], index: usize) -> Option<Chosen> {
+/// The GPU itself; of a divided one its first instance, none where it has none.
+fn device_or_first_instance(devices: &[Device], index: usize) -> Option<Chosen> {
     let device = devices.get(index)?;
     if !device.is_divided {
         return Some((index, None));
