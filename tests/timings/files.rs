@@ -140,7 +140,11 @@ fn a_huge_file_of_garbage_is_refused_without_being_read() {
         (1024 * MIB, "", "has 1073741824 bytes, and files of up to 536870912 are read"),
         (512 * MIB, "", "is not whole JSON: a value is expected at line 1 column 1"),
         (512 * MIB, "{\"a\": {\"runs\": [", "is not whole JSON: a value is expected at line 1"),
-        (512 * MIB, "{\"a\": {\"runs\": [[[[", "run entry 0 is a list where a table is expected"),
+        (
+            512 * MIB,
+            "{\"a\": {\"runs\": [[[[",
+            "run entry 0 is an array where an object is expected",
+        ),
     ];
     for (bytes, beginning, expected) in cases {
         let dir = tempfile::tempdir().unwrap();

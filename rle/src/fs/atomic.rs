@@ -18,8 +18,8 @@ use crate::Error;
 
 /// Marks a file as a temporary of ours. Not `.json`, so that no scan of records takes it for one.
 const SUFFIX: &str = ".rle-tmp";
-/// Marks a file as an [offer](super::Offer), which is locked by its owner as a temporary is.
-pub(super) const OFFER_SUFFIX: &str = ".rle-offer";
+/// Marks a file as an offer to the holder of a lock, locked by its owner as a temporary is.
+pub(crate) const OFFER_SUFFIX: &str = ".rle-offer";
 /// Keeps a temporary's name short enough for every file system, whatever the target is called.
 const NAME_BYTES: usize = 60;
 /// As many links as Linux itself follows in one path.
@@ -191,14 +191,14 @@ fn remove_if_abandoned(path: &Path) -> bool {
 
 /// The temporary of one write, removed unless it was renamed.
 #[derive(Debug)]
-pub(super) struct Temporary {
-    pub(super) file: File,
+pub(crate) struct Temporary {
+    pub(crate) file: File,
     path: PathBuf,
     renamed: bool,
 }
 
 impl Temporary {
-    pub(super) fn create(target: &Path) -> io::Result<Self> {
+    pub(crate) fn create(target: &Path) -> io::Result<Self> {
         for _ in 0..CREATE_ATTEMPTS {
             let path = directory_of(target).join(unique_name(target, SUFFIX)?);
             let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -219,7 +219,7 @@ impl Temporary {
         Err(io::Error::other("temporary files beside it are removed as soon as they are created"))
     }
 
-    pub(super) fn rename_to(&mut self, target: &Path) -> io::Result<()> {
+    pub(crate) fn rename_to(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.renamed = true;
         Ok(())
@@ -235,8 +235,8 @@ impl Drop for Temporary {
     }
 }
 
-/// A hidden name that belongs to `target` and is no other file's, with that ending.
-pub(super) fn unique_name(target: &Path, suffix: &str) -> io::Result<String> {
+/// A hidden name that belongs to `target` with that ending, and is unique.
+pub(crate) fn unique_name(target: &Path, suffix: &str) -> io::Result<String> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = target
         .file_name()
@@ -264,7 +264,8 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its symbolic links form a loop"))
 }
 
-pub(super) fn directory_of(path: &Path) -> &Path {
+/// The directory that a file lies in.
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -2,6 +2,8 @@
 //!
 //! The system releases a lock when its holder ends, however it ends. So a lock file is never
 //! removed, a stale one means nothing, and the text in it is a diagnostic that nothing trusts.
+//!
+//! - `holder`: the process that holds a lock, where the system knows it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -14,17 +16,25 @@ use crate::Error;
 use crate::machine::host;
 
 mod holder;
-mod wait;
 
 /// How much of a lock file's text is worth showing.
 const HOLDER_BYTES: u64 = 200;
+/// Between two attempts: short at first, longer in a wait of minutes.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// An exclusive lock, held until it is dropped or its process ends.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     file: File,
+}
+
+/// How a wait for a lock ended.
+enum Outcome {
+    Acquired(FileLock),
+    /// The lock is no longer needed.
+    Done,
+    TimedOut,
 }
 
 impl FileLock {
@@ -36,74 +46,62 @@ impl FileLock {
     /// # Errors
     /// When the lock file cannot be opened or created, and when its file system has no `flock`.
     pub(crate) fn try_acquire(path: &Path, patience: Duration) -> Result<Option<Self>, Error> {
-        let started = Instant::now();
-        loop {
-            let file = open_for_holding(path)?;
-            match try_exclusive(&file) {
-                // A file that was moved or removed meanwhile protects nothing: open it again.
-                Ok(Attempt::Acquired) if !is_still_at(&file, path) => {}
-                Ok(Attempt::Acquired) => return Ok(Some(Self::holding(file))),
-                Ok(Attempt::Contended) => {}
-                Err(error) => return Err(refused(path, &error)),
-            }
-            let waited = started.elapsed();
-            let left = patience.saturating_sub(waited);
-            if left.is_zero() {
-                return Ok(None);
-            }
-            // Often at first, to get between two probes; rarely in a wait of minutes.
-            thread::sleep((waited / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE).min(left));
+        match Self::poll(path, patience, || false)? {
+            Outcome::Acquired(lock) => Ok(Some(lock)),
+            Outcome::Done | Outcome::TimedOut => Ok(None),
         }
     }
 
-    /// Takes the lock at `path`, waiting up to `timeout` for its holder. The system wakes this
-    /// wait as soon as the lock is free.
+    /// Takes the lock at `path`, waiting up to `timeout` for its holder.
     ///
     /// # Errors
     /// [`Error::Locked`] after `timeout`, with what is known of its holder; else as
     /// [`try_acquire`](Self::try_acquire).
     pub(crate) fn acquire(path: &Path, timeout: Duration) -> Result<Self, Error> {
-        match Self::acquire_unless(path, timeout, None)? {
-            Some(lock) => Ok(lock),
-            None => Err(Self::locked(path, timeout)),
-        }
+        let lock = Self::acquire_unless(path, timeout, || false)?;
+        lock.ok_or_else(|| Self::locked(path, timeout))
     }
 
-    /// As [`acquire`](Self::acquire), as long as the lock is needed: `None` once `is_done`, which
-    /// is asked now and then, and whenever the lock is free.
+    /// As [`acquire`](Self::acquire), but `None` as soon as `is_done` says that the lock is no
+    /// longer needed; it is asked at every attempt.
     ///
     /// # Errors
     /// As `acquire`.
     pub(crate) fn acquire_unless(
         path: &Path,
         timeout: Duration,
-        is_done: Option<&dyn Fn() -> bool>,
+        is_done: impl Fn() -> bool,
     ) -> Result<Option<Self>, Error> {
+        match Self::poll(path, timeout, is_done)? {
+            Outcome::Acquired(lock) => Ok(Some(lock)),
+            Outcome::Done => Ok(None),
+            Outcome::TimedOut => Err(Self::locked(path, timeout)),
+        }
+    }
+
+    /// Tries again and again until `timeout`; the last attempt is at its very end.
+    fn poll(path: &Path, timeout: Duration, is_done: impl Fn() -> bool) -> Result<Outcome, Error> {
         let started = Instant::now();
         loop {
+            let waited = started.elapsed();
+            // Opened anew each time: a file that was moved or removed meanwhile protects nothing.
             let file = open_for_holding(path)?;
-            let left = timeout.saturating_sub(started.elapsed());
-            let granted = match try_exclusive(&file) {
-                Ok(Attempt::Acquired) => Ok(Some(file)),
-                Ok(Attempt::Contended) => wait::exclusive(file, left, is_done),
-                Err(error) => Err(error),
-            };
-            let granted = granted.map_err(|error| refused(path, &error))?;
-            if is_done.is_some_and(|is_done| is_done()) {
-                if let Some(file) = granted {
-                    // Explicitly, as where a lock is dropped.
-                    let _ = fs2::FileExt::unlock(&file);
-                }
-                return Ok(None);
+            let attempt = try_exclusive(&file).map_err(|error| refused(path, &error))?;
+            if is_done() {
+                // Explicitly, as where a lock is dropped.
+                let _ = fs2::FileExt::unlock(&file);
+                return Ok(Outcome::Done);
             }
-            match granted {
-                Some(file) if is_still_at(&file, path) => return Ok(Some(Self::holding(file))),
-                // It was moved or removed meanwhile, and protects nothing: open it again.
-                _ if started.elapsed() < timeout => {}
-                _ => break,
+            if attempt == Attempt::Acquired && is_still_at(&file, path) {
+                return Ok(Outcome::Acquired(Self::holding(file)));
             }
+            drop(file);
+            let left = timeout.saturating_sub(waited);
+            if left.is_zero() {
+                return Ok(Outcome::TimedOut);
+            }
+            thread::sleep((waited / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE).min(left));
         }
-        Err(Self::locked(path, timeout))
     }
 
     fn locked(path: &Path, timeout: Duration) -> Error {
@@ -180,7 +178,7 @@ impl Drop for FileLock {
 
 /// The outcome of an attempt that does not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attempt {
+pub(crate) enum Attempt {
     /// The lock is this file handle's.
     Acquired,
     /// Another handle has it.
@@ -188,7 +186,7 @@ pub(super) enum Attempt {
 }
 
 /// Tries to lock an open file exclusively, without waiting. Closing the file releases it.
-pub(super) fn try_exclusive(file: &File) -> io::Result<Attempt> {
+pub(crate) fn try_exclusive(file: &File) -> io::Result<Attempt> {
     attempt(fs2::FileExt::try_lock_exclusive(file))
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::raw::push_quoted;
 use super::scan::{Fault, Scanner};
-use super::stages::push_quoted;
 use crate::value::Value;
 
 /// Memory as earlier versions of this format put it into each run: coarse, and never compared.
@@ -25,7 +25,7 @@ const RETIRED_KEYS: [&str; 8] = [
 const OWN_KEYS: [&str; 4] = ["hardware_id", "seconds", "run_idx", "label"];
 /// What stands before each line of an entry in the file.
 const INDENT: &str = "\n      ";
-/// The tables and lists around an entry in the file: all of it, its stage, the list `runs`.
+/// The objects and arrays around an entry in the file: the file, its stage, the array `runs`.
 const DEPTH: usize = 3;
 /// The longest text whose places fit the ranges of an entry.
 const MAX_BYTES: usize = 1 << 30;
@@ -77,7 +77,7 @@ impl RunKey {
     }
 }
 
-/// A text that stands in an entry: as it is, or spelled with escapes.
+/// A string of an entry: as the file has it, or with its escapes resolved.
 #[derive(Clone, Debug)]
 enum Text {
     Here(Range<u32>),
@@ -161,7 +161,7 @@ impl RunEntry {
     pub(super) fn scan(scanner: &mut Scanner<'_>, source: &Arc<String>) -> Result<Self, Fault> {
         if scanner.peek()? != b'{' {
             let kind = scanner.kind()?;
-            return Err(Fault::Content(format!("is {kind} where a table is expected")));
+            return Err(Fault::Content(format!("is {kind} where an object is expected")));
         }
         let mut parts = Parts::default();
         let start = scanner.place();
@@ -173,7 +173,7 @@ impl RunEntry {
             )));
         }
         let Some(hardware_id) = parts.hardware_id else {
-            return Err(Fault::Content("has no text `hardware_id`".to_owned()));
+            return Err(Fault::Content("has no string `hardware_id`".to_owned()));
         };
         let Some(seconds) = parts.seconds else {
             return Err(Fault::Content("has no number `seconds`".to_owned()));
@@ -328,7 +328,7 @@ impl Parts {
             "label" if next == b'"' => self.label = Some(text(scanner)?),
             "run_idx" if is_number => {
                 let at = scanner.value()?;
-                self.run_idx = whole(scanner.slice(&at));
+                self.run_idx = parse_run_idx(scanner.slice(&at));
                 self.has_extra |= self.run_idx.is_none();
             }
             _ => {
@@ -344,7 +344,7 @@ impl Parts {
 }
 
 /// The run index that a number spells; `2.0` counts.
-fn whole(number: &str) -> Option<u32> {
+fn parse_run_idx(number: &str) -> Option<u32> {
     number
         .parse()
         .ok()

@@ -12,17 +12,9 @@ use crate::Error;
 
 /// The longest file that is read or written: over four million entries.
 pub(super) const MAX_FILE_BYTES: u64 = 512 << 20;
-/// After so many bytes of a longer file, what came so far has to be the beginning of one.
-const LOOKS: [u64; 2] = [4 << 20, 64 << 20];
-const WAY_OUT: &str = "put back an earlier copy, or move the file away to start a new one";
-
-/// What became of reading a file.
-pub(super) enum Read<T> {
-    /// There is none.
-    Missing,
-    /// Its content.
-    Whole(T),
-}
+/// After so many bytes of a longer file, these have to be the beginning of a valid one.
+const CHECKPOINTS: [u64; 2] = [4 << 20, 64 << 20];
+const REMEDY: &str = "put back an earlier copy, or move the file away to start a new one";
 
 /// The directory that a path stands for: itself, or where the file lies that it names.
 ///
@@ -51,7 +43,7 @@ fn has_file_extension(path: &Path) -> bool {
     extension.is_some_and(|extension| extension.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Reads the file at `path` and hands its text to `parse`.
+/// Reads the file at `path` and hands its text to `parse`; `None` where there is no file.
 ///
 /// # Errors
 /// Names the file: one that cannot be read, is no regular file, is too long, empty or half
@@ -59,10 +51,10 @@ fn has_file_extension(path: &Path) -> bool {
 pub(super) fn read<T>(
     path: &Path,
     parse: impl Fn(&Arc<String>) -> Result<T, Fault>,
-) -> Result<Read<T>, Error> {
+) -> Result<Option<T>, Error> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path, error)),
     };
     if !metadata.is_file() {
@@ -74,17 +66,17 @@ pub(super) fn read<T>(
     }
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path, error)),
     };
     let mut bytes =
-        Vec::with_capacity(usize::try_from(metadata.len().min(LOOKS[0])).unwrap_or(0) + 1);
-    for limit in LOOKS.into_iter().chain([MAX_FILE_BYTES]) {
+        Vec::with_capacity(usize::try_from(metadata.len().min(CHECKPOINTS[0])).unwrap_or(0) + 1);
+    for limit in CHECKPOINTS.into_iter().chain([MAX_FILE_BYTES]) {
         let more = (limit + 1).saturating_sub(bytes.len() as u64);
         let read = file.by_ref().take(more).read_to_end(&mut bytes);
         read.map_err(|error| Error::io("read", path, error))?;
         if bytes.len() as u64 <= limit {
-            return parse_whole(path, bytes, parse).map(Read::Whole);
+            return parse_complete(path, bytes, parse).map(Some);
         }
         check_beginning(path, &bytes, &parse)?;
     }
@@ -103,7 +95,7 @@ fn check_beginning<T>(
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
-        Err(error) => return Err(no_text(path, error.valid_up_to())),
+        Err(error) => return Err(not_utf8(path, error.valid_up_to())),
     };
     let source = Arc::new(text.to_owned());
     match parse(&source) {
@@ -112,58 +104,55 @@ fn check_beginning<T>(
     }
 }
 
-fn parse_whole<T>(
+fn parse_complete<T>(
     path: &Path,
     bytes: Vec<u8>,
     parse: impl Fn(&Arc<String>) -> Result<T, Fault>,
 ) -> Result<T, Error> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) => return Err(no_text(path, error.utf8_error().valid_up_to())),
+        Err(error) => return Err(not_utf8(path, error.utf8_error().valid_up_to())),
     };
     if text.trim_ascii().is_empty() {
-        let problem = format!("is empty, which no finished write leaves; {WAY_OUT}");
+        let problem = format!("is empty, which no finished write leaves; {REMEDY}");
         return Err(Error::file(path, problem));
     }
     let source = Arc::new(text);
     parse(&source).map_err(|fault| refused(path, &source, fault))
 }
 
-/// The fault of a file that is no table.
-pub(super) fn expect_table(scanner: &mut Scanner<'_>) -> Result<(), Fault> {
+/// An error unless the file is an object.
+pub(super) fn expect_object(scanner: &mut Scanner<'_>) -> Result<(), Fault> {
     if scanner.peek()? == b'{' {
         return Ok(());
     }
-    // Whole first, so that garbage is called that.
+    // Checked to its end first, so that what is not JSON is called that.
     let kind = scanner.kind()?;
     let mut rest = Scanner::new(scanner.text());
     rest.value()?;
-    Err(Fault::Content(format!("holds {kind} where a table is expected")))
+    Err(Fault::Content(format!("holds {kind} where an object is expected")))
 }
 
 fn refused(path: &Path, source: &str, fault: Fault) -> Error {
     let problem = match fault {
         Fault::Content(problem) => problem,
-        Fault::End => format!("is not whole JSON: it ends too early; {WAY_OUT}"),
+        Fault::End => format!("is not whole JSON: it ends too early; {REMEDY}"),
         Fault::Syntax(at, problem) => {
             let (line, column) = position(source, at);
-            format!("is not whole JSON: {problem} at line {line} column {column}; {WAY_OUT}")
+            format!("is not whole JSON: {problem} at line {line} column {column}; {REMEDY}")
         }
     };
     Error::file(path, problem)
 }
 
-fn no_text(path: &Path, at: usize) -> Error {
-    Error::file(
-        path,
-        format!("is not whole JSON: it is no UTF-8 text from byte {at} on; {WAY_OUT}"),
-    )
+fn not_utf8(path: &Path, at: usize) -> Error {
+    Error::file(path, format!("is not whole JSON: it is not UTF-8 from byte {at} on; {REMEDY}"))
 }
 
 /// The error of a file that is longer than any that is read.
 pub(super) fn too_long(path: &Path, bytes: u64) -> Error {
     Error::file(
         path,
-        format!("has {bytes} bytes, and files of up to {MAX_FILE_BYTES} are read; {WAY_OUT}"),
+        format!("has {bytes} bytes, and files of up to {MAX_FILE_BYTES} are read; {REMEDY}"),
     )
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::entry::RunEntry;
+use super::hardware::Renamed;
 use super::stages::{Stage, Stages};
 
 /// What makes two entries of a stage the same.
@@ -25,6 +26,19 @@ impl Key {
             (None, None) => Self::Content(entry.value().canonical_json().unwrap_or_default()),
         }
     }
+}
+
+/// The stages with the ids that their hardware has in the file.
+pub(super) fn renamed_stages(stages: &Stages, renamed: &Renamed) -> Stages {
+    let mut stages = stages.clone();
+    if !renamed.is_empty() {
+        for stage in stages.values_mut() {
+            for run in stage.runs_mut() {
+                run.rename_hardware(renamed);
+            }
+        }
+    }
+    stages
 }
 
 /// Merges `incoming` into `stages`: an entry that is there already is replaced in its place, a

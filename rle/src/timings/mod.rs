@@ -21,12 +21,31 @@
 //! The files are `timings.json` and `timings_hardware.json`. Other programs write them too, under
 //! the same lock (`flock` on `timings.json.lock`), so everything found in them that is not ours
 //! to change is kept, byte for byte.
+//!
+//! Knows nothing of suites and records.
+//!
+//! - `scan`: a strict reader of JSON text that says where each thing stands.
+//! - `raw`: pieces of a file's text, which are written back as they were.
+//! - `file`: where the files of a directory are, and how they are read.
+//! - `entry`: one measured time.
+//! - `summary`: what the entries of a stage say together.
+//! - `stages`: `timings.json`, stages by name.
+//! - `hardware`: `timings_hardware.json`, descriptions by id.
+//! - `merge`: entries that come to those of a file.
+//! - `store`: times in memory.
+//! - `timer`: a guard for a block, and a timer for what is not a block.
+//! - `locked`: the files of a directory under their locks.
+//! - `group_commit`: saves of several processes in one write.
+//! - `save`: times onto disk.
+//! - `set`: the entries of a set of runs, and those that a suite adds.
 
-mod combine;
 mod entry;
 mod file;
+mod group_commit;
 mod hardware;
+mod locked;
 mod merge;
+mod raw;
 mod save;
 mod scan;
 mod set;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Objects and lists within each other.
+/// Objects and arrays within each other.
 const MAX_DEPTH: usize = 100;
 /// Above this many keys an object's keys are looked up in a set.
 const FEW_KEYS: usize = 16;
@@ -81,10 +81,10 @@ impl<'t> Scanner<'t> {
     /// What kind of value comes next, for messages.
     pub(super) fn kind(&mut self) -> Result<&'static str, Fault> {
         Ok(match self.peek()? {
-            b'{' => "a table",
-            b'[' => "a list",
-            b'"' => "a text",
-            b't' | b'f' => "a bool",
+            b'{' => "an object",
+            b'[' => "an array",
+            b'"' => "a string",
+            b't' | b'f' => "a boolean",
             b'n' => "null",
             b'-' | b'0'..=b'9' => "a number",
             _ => return Err(self.syntax("a value is expected")),
@@ -129,7 +129,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// A list. `item` is called for each item, with its index, and has to pass it.
+    /// An array. `item` is called for each item, with its index, and has to pass it.
     pub(super) fn array(
         &mut self,
         mut item: impl FnMut(&mut Self, usize) -> Result<(), Fault>,
@@ -168,7 +168,7 @@ impl<'t> Scanner<'t> {
         Ok(start..self.at)
     }
 
-    /// A text, with its escapes resolved.
+    /// A string, with its escapes resolved.
     pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.expect(b'"')?;
         let start = self.at;
@@ -182,7 +182,7 @@ impl<'t> Scanner<'t> {
                     self.at += 2;
                 }
                 Some(0..0x20) => {
-                    return Err(self.syntax("a control character stands bare in a text"));
+                    return Err(self.syntax("a control character stands bare in a string"));
                 }
                 Some(_) => self.at += 1,
             }
@@ -195,7 +195,7 @@ impl<'t> Scanner<'t> {
         let quoted = &self.text[start - 1..self.at];
         serde_json::from_str(quoted)
             .map(Cow::Owned)
-            .map_err(|_| Fault::Syntax(start, "a text holds an escape that is none".to_owned()))
+            .map_err(|_| Fault::Syntax(start, "a string holds an invalid escape".to_owned()))
     }
 
     /// A number within a float's range.
@@ -220,8 +220,8 @@ impl<'t> Scanner<'t> {
         if in_range {
             return Ok(number);
         }
-        let shown = &text[..text.len().min(40)];
-        Err(Fault::Syntax(start, format!("the number {shown} is out of range")))
+        let start_of_text = &text[..text.len().min(40)];
+        Err(Fault::Syntax(start, format!("the number {start_of_text} is out of range")))
     }
 
     fn digits(&mut self) -> Result<(), Fault> {
@@ -257,7 +257,7 @@ impl<'t> Scanner<'t> {
         if self.depth > MAX_DEPTH {
             return Err(Fault::Syntax(
                 self.at,
-                format!("tables and lists are nested deeper than {MAX_DEPTH} levels"),
+                format!("objects and arrays are nested deeper than {MAX_DEPTH} levels"),
             ));
         }
         Ok(())
@@ -294,10 +294,10 @@ impl<'t> Scanner<'t> {
     ) -> Result<(), Fault> {
         let known = self.keys[base..].contains(&key) || !many.is_empty() && many.contains(&key);
         if known {
-            let shown: String = key.chars().take(80).collect();
+            let short: String = key.chars().take(80).collect();
             return Err(Fault::Syntax(
                 self.at,
-                format!("the key {shown:?} stands twice in one table"),
+                format!("the key {short:?} stands twice in one object"),
             ));
         }
         if self.keys.len() - base < FEW_KEYS {

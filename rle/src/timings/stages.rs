@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::entry::RunEntry;
-use super::file::{self, Read};
+use super::file;
+use super::raw::{Raw, push_quoted};
 use super::scan::{Fault, Scanner};
 use super::summary::Summary;
 use crate::Error;
 use crate::value::Value;
 
-/// The whole file.
+/// All stages of a file, by name.
 pub(super) type Stages = BTreeMap<String, Stage>;
 
 /// One stage: its entries, in the order in which they were recorded.
@@ -24,41 +24,13 @@ pub struct Stage {
     members: Vec<Member>,
 }
 
-/// What stands in the object of a stage, in its order.
+/// A key of a stage's object, in the order of the file.
 #[derive(Clone, Debug)]
 enum Member {
     Runs,
     /// The sum as the file has it, until the entries change.
     Total(Option<Raw>),
     Other(String, Raw),
-}
-
-/// A piece of a file's text.
-#[derive(Clone, Debug)]
-pub(super) struct Raw {
-    source: Arc<String>,
-    at: Range<usize>,
-}
-
-impl Raw {
-    pub(super) fn new(source: &Arc<String>, at: Range<usize>) -> Self {
-        Self { source: Arc::clone(source), at }
-    }
-
-    /// A value's text, with `indent` in the place of its line breaks.
-    pub(super) fn indented(value: &Value, indent: &str) -> Self {
-        let text = value.to_json_pretty().replace('\n', indent);
-        let at = 0..text.len();
-        Self { source: Arc::new(text), at }
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.source[self.at.clone()]
-    }
-
-    pub(super) fn value(&self) -> Value {
-        Value::parse_json(self.text().as_bytes()).unwrap_or_default()
-    }
 }
 
 impl Default for Stage {
@@ -128,7 +100,7 @@ impl Stage {
         if scanner.peek()? != b'{' {
             let kind = scanner.kind()?;
             return Err(Fault::Content(format!(
-                "is {kind} where a table with a list `runs` is expected"
+                "is {kind} where an object with an array `runs` is expected"
             )));
         }
         let mut runs = None;
@@ -142,7 +114,7 @@ impl Stage {
                 "runs" => {
                     let kind = scanner.kind()?;
                     return Err(Fault::Content(format!(
-                        "has {kind} in the place of a list `runs`"
+                        "has {kind} where an array `runs` is expected"
                     )));
                 }
                 "total_seconds" => {
@@ -158,7 +130,7 @@ impl Stage {
             Ok(())
         })?;
         let Some(runs) = runs else {
-            return Err(Fault::Content("has no list `runs`".to_owned()));
+            return Err(Fault::Content("has no array `runs`".to_owned()));
         };
         if !members.iter().any(|member| matches!(member, Member::Total(_))) {
             members.push(Member::Total(None));
@@ -220,10 +192,10 @@ fn scan_runs(scanner: &mut Scanner<'_>, source: &Arc<String>) -> Result<Vec<RunE
 pub(super) fn parse(source: &Arc<String>) -> Result<Stages, Fault> {
     let mut stages = BTreeMap::new();
     let mut scanner = Scanner::new(source);
-    file::expect_table(&mut scanner)?;
+    file::expect_object(&mut scanner)?;
     scanner.object(|scanner, name| {
         let stage = Stage::scan(scanner, source);
-        let stage = stage.map_err(|fault| fault.within(|| shown(&name)))?;
+        let stage = stage.map_err(|fault| fault.within(|| describe_stage(&name)))?;
         stages.insert(name.into_owned(), stage);
         Ok(())
     })?;
@@ -236,10 +208,7 @@ pub(super) fn parse(source: &Arc<String>) -> Result<Stages, Fault> {
 /// # Errors
 /// Names the file and, where there is one, stage and entry.
 pub(super) fn load(path: &Path) -> Result<Stages, Error> {
-    match file::read(path, parse)? {
-        Read::Missing => Ok(Stages::new()),
-        Read::Whole(stages) => Ok(stages),
-    }
+    file::read(path, parse).map(Option::unwrap_or_default)
 }
 
 /// The text of the file.
@@ -258,12 +227,8 @@ pub(super) fn render(stages: &Stages) -> String {
     out
 }
 
-pub(super) fn push_quoted(text: &str, out: &mut String) {
-    let _ = write!(out, "{}", Value::from(text));
-}
-
 /// A stage for a message: its name without line breaks, and no more of it than helps.
-pub(super) fn shown(name: &str) -> String {
+pub(super) fn describe_stage(name: &str) -> String {
     const LONGEST: usize = 80;
     let mut short: Cow<'_, str> = name.into();
     if let Some((end, _)) = name.char_indices().nth(LONGEST) {

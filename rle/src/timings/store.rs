@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::entry::{RunEntry, RunKey};
 use super::hardware::{self, Descriptions};
-use super::stages::{self, Stage, Stages, shown};
-use super::timer::Guard;
+use super::stages::{self, Stage, Stages, describe_stage};
 use super::{HARDWARE_FILE, TIMINGS_FILE, file};
 use crate::Error;
 use crate::value::Value;
@@ -50,7 +49,7 @@ impl Timings {
     ///
     /// # Errors
     /// Names the file and, where there is one, stage and entry: a file that is empty, half
-    /// written or not of this format, a stage without a list `runs`, an entry without
+    /// written or not of this format, a stage without an array `runs`, an entry without
     /// `hardware_id`, a time that is negative or not finite, a retired key.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::load_from(&file::directory_of(path.as_ref()))
@@ -77,7 +76,7 @@ impl Timings {
 
     /// As [`record`](Self::record), with further values in the entry: a map or a struct.
     ///
-    /// Keys that are no texts become texts, paths texts, arrays lists; a list keeps its order, so
+    /// Keys that are not strings become strings, and so do paths. An array keeps its order, so
     /// give an ordered set rather than one whose order differs from run to run.
     ///
     /// # Errors
@@ -122,18 +121,6 @@ impl Timings {
         Ok(())
     }
 
-    /// Runs a block and records how long it took, also when it panics.
-    pub fn timed<T>(&mut self, stage: &str, key: RunKey, block: impl FnOnce() -> T) -> T {
-        let _guard = self.guard(stage, key);
-        block()
-    }
-
-    /// Measures until the guard is dropped, and records then: at the end of the block, on an
-    /// early return, on a panic.
-    pub fn guard(&mut self, stage: impl Into<String>, key: RunKey) -> Guard<'_> {
-        Guard::new(self, stage.into(), key)
-    }
-
     /// The stages by name.
     pub fn stages(&self) -> impl Iterator<Item = (&str, &Stage)> {
         self.stages.iter().map(|(name, stage)| (name.as_str(), stage))
@@ -175,5 +162,5 @@ impl PartialEq for Timings {
 }
 
 pub(super) fn refused(stage: &str, problem: &str) -> Error {
-    Error::usage(format!("the time of {} {problem}; nothing is recorded", shown(stage)))
+    Error::usage(format!("the time of {} {problem}; nothing is recorded", describe_stage(stage)))
 }

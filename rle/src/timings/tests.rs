@@ -1,4 +1,3 @@
-mod combine;
 mod hardware;
 mod store;
 mod text;
@@ -252,14 +251,14 @@ fn a_faulty_file_is_an_error_with_file_stage_and_entry_and_stays() {
         (String::new(), "is empty"),
         (" \n".to_owned(), "is empty"),
         (SAMPLE[..SAMPLE.len() / 2].to_owned(), "is not whole JSON"),
-        ("[]".to_owned(), "holds a list"),
+        ("[]".to_owned(), "holds an array"),
         (r#"{"train": 3}"#.to_owned(), "stage `train` is a number"),
-        (r#"{"train": {}}"#.to_owned(), "stage `train` has no list `runs`"),
+        (r#"{"train": {}}"#.to_owned(), "stage `train` has no array `runs`"),
         (
             r#"{"train": {"runs": {}}}"#.to_owned(),
-            "stage `train` has a table in the place of a list `runs`",
+            "stage `train` has an object where an array `runs` is expected",
         ),
-        (run(r#""seconds": 1"#), "stage `train` run entry 1 has no text `hardware_id`"),
+        (run(r#""seconds": 1"#), "stage `train` run entry 1 has no string `hardware_id`"),
         (run(r#""hardware_id": "hw_x""#), "run entry 1 has no number `seconds`"),
         (run(r#""hardware_id": "hw_x", "seconds": -0.5"#), "run entry 1 has `seconds` -0.5"),
         (run(r#""hardware_id": "hw_x", "seconds": "NaN""#), "run entry 1 has no number"),

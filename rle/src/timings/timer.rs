@@ -3,8 +3,10 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
 
+use super::entry::RunKey;
 use super::hardware::current;
-use super::{RunKey, Timings};
+use super::stages::describe_stage;
+use super::store::Timings;
 use crate::Error;
 
 /// Measures from its creation to its drop, and records then: at the end of a block, on an early
@@ -45,6 +47,20 @@ impl Drop for Guard<'_> {
         if let Err(error) = self.timings.record(&self.stage, seconds, key) {
             tracing::warn!("a measured time is lost: {error}");
         }
+    }
+}
+
+impl Timings {
+    /// Runs a block and records how long it took, also when it panics.
+    pub fn timed<T>(&mut self, stage: &str, key: RunKey, block: impl FnOnce() -> T) -> T {
+        let _guard = self.guard(stage, key);
+        block()
+    }
+
+    /// Measures until the guard is dropped, and records then: at the end of the block, on an
+    /// early return, on a panic.
+    pub fn guard(&mut self, stage: impl Into<String>, key: RunKey) -> Guard<'_> {
+        Guard::new(self, stage.into(), key)
     }
 }
 
@@ -116,7 +132,7 @@ impl Timer {
     fn misused(&self, problem: &str) -> Error {
         Error::usage(format!(
             "the timer of {} {problem}; a timer measures once, from start to stop, make a new one",
-            super::stages::shown(&self.stage)
+            describe_stage(&self.stage)
         ))
     }
 }

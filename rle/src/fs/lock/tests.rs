@@ -132,58 +132,30 @@ fn a_lock_file_that_is_removed_while_held_is_not_taken_for_the_new_one() {
 }
 
 #[test]
-fn a_wait_is_over_as_soon_as_the_lock_is_free() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("timings.json.lock");
-    // Polling would add up to half of its longest pause each time.
-    for _ in 0..20 {
-        let lock = FileLock::acquire(&path, PATIENCE).unwrap();
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
-            wait_until(|| waits_for(&path) == 1);
-            drop(lock);
-            drop(waiter.join().unwrap());
-        });
-    }
-}
-
-#[test]
-fn a_wait_ends_when_it_is_to_end_and_its_thread_serves_the_next_wait() {
+fn a_wait_ends_at_its_deadline_and_names_the_holder() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("timings.json.lock");
     let lock = FileLock::acquire(&path, PATIENCE).unwrap();
-    for _ in 0..10 {
-        let timeout = Duration::from_millis(30);
-        let started = Instant::now();
-        let error = FileLock::acquire(&path, timeout).unwrap_err();
-        let waited = started.elapsed();
-        assert!(waited >= timeout, "{waited:?}");
-        assert!(error.to_string().contains("waited 0.03 s"), "{error}");
-        // The list of all locks may show one twice while it changes.
-        wait_until(|| waits_for(&path) == 1);
-    }
+    let timeout = Duration::from_millis(30);
+    let started = Instant::now();
+    let error = FileLock::acquire(&path, timeout).unwrap_err().to_string();
+    assert!(started.elapsed() >= timeout);
+    assert!(error.contains("waited 0.03 s"), "{error}");
+    assert!(error.contains(&format!("pid={}", process::id())), "{error}");
     drop(lock);
-    // The thread that was given up on gives the lock back.
-    wait_until(|| waits_for(&path) == 0 && !FileLock::is_held(&path).unwrap());
-    assert!(FileLock::acquire(&path, PATIENCE).is_ok());
+    assert!(FileLock::acquire(&path, Duration::MAX).is_ok());
 }
 
 #[test]
-fn a_wait_that_is_taken_over_gets_the_lock() {
+fn a_wait_whose_lock_is_no_longer_needed_ends_without_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("timings.json.lock");
-    let lock = FileLock::acquire(&path, PATIENCE).unwrap();
-    FileLock::acquire(&path, Duration::from_millis(10)).unwrap_err();
-    thread::scope(|scope| {
-        let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
-        // Not before it waits: a free lock would be taken without the thread.
-        wait_until(|| wait::abandoned_for(&path) == 0);
+    for is_held in [true, false] {
+        let lock = is_held.then(|| FileLock::acquire(&path, PATIENCE).unwrap());
+        assert!(FileLock::acquire_unless(&path, Duration::MAX, || true).unwrap().is_none());
+        assert_eq!(FileLock::is_held(&path).unwrap(), is_held);
         drop(lock);
-        let lock = waiter.join().unwrap();
-        assert!(FileLock::is_held(&path).unwrap());
-        drop(lock);
-        assert!(!FileLock::is_held(&path).unwrap());
-    });
+    }
 }
 
 #[test]
@@ -191,15 +163,27 @@ fn a_lock_file_that_is_replaced_during_a_wait_is_waited_for_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("timings.json.lock");
     let old = FileLock::acquire(&path, PATIENCE).unwrap();
+    let attempts = AtomicU32::new(0);
+    let wait_for_attempts = |count: u32| {
+        let begin = attempts.load(Ordering::SeqCst);
+        wait_until(|| attempts.load(Ordering::SeqCst) >= begin + count);
+    };
+    let is_done = || {
+        attempts.fetch_add(1, Ordering::SeqCst);
+        false
+    };
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| FileLock::acquire(&path, Duration::MAX).unwrap());
-        wait_until(|| waits_for(&path) == 1);
-        fs::rename(&path, dir.path().join("moved.lock")).unwrap();
-        let new = FileLock::acquire(&path, PATIENCE).unwrap();
+        let waiter = scope.spawn(|| FileLock::acquire_unless(&path, Duration::MAX, is_done));
+        wait_for_attempts(1);
+        // Whole before it has that name, so that the waiter cannot come between.
+        let beside = dir.path().join("beside.lock");
+        let new = FileLock::acquire(&beside, PATIENCE).unwrap();
+        fs::rename(&beside, &path).unwrap();
         drop(old);
-        wait_until(|| waits_for(&path) == 1);
+        wait_for_attempts(3);
+        assert!(!waiter.is_finished());
         drop(new);
-        assert!(waiter.join().unwrap().is_of(&path));
+        assert!(waiter.join().unwrap().unwrap().unwrap().is_of(&path));
     });
 }
 
@@ -213,14 +197,6 @@ fn the_holder_that_the_system_knows_goes_before_a_text_of_another() {
     fs::write(&path, "pid=1 host=elsewhere").unwrap();
     assert_eq!(FileLock::holder(&path).unwrap(), ours);
     drop(lock);
-}
-
-/// How many waits the system has queued for the lock at `path`.
-fn waits_for(path: &Path) -> usize {
-    use std::os::unix::fs::MetadataExt;
-    let inode = format!(":{} ", fs::metadata(path).map_or(0, |metadata| metadata.ino()));
-    let locks = fs::read_to_string("/proc/locks").unwrap();
-    locks.lines().filter(|line| line.contains("->") && line.contains(&inode)).count()
 }
 
 fn wait_until(done: impl Fn() -> bool) {

@@ -83,8 +83,8 @@ fn faulty_descriptions_are_errors_that_name_the_file() {
     let dir = tempfile::tempdir().unwrap();
     for (text, expected) in [
         ("", "is empty"),
-        ("[]", "holds a list where a table is expected"),
-        (r#"{"hardware": []}"#, "has a list at `hardware`"),
+        ("[]", "holds an array where an object is expected"),
+        (r#"{"hardware": []}"#, "has an array at `hardware`"),
         (r#"{"hardware": {"hw_x": 3}}"#, "has a number at the hardware \"hw_x\""),
         (r#"{"hardware": {}, "schema_version": "1"}"#, "has the schema version \"1\""),
     ] {

@@ -52,7 +52,7 @@ fn text_that_is_no_json_is_told_with_its_place() {
         (b"{\n\n  a: 1}", "a key in quotes is expected at line 3 column 3"),
         (
             b"{\"a\": {\"runs\": []}, \"a\": {\"runs\": []}}",
-            "the key \"a\" stands twice in one table",
+            "the key \"a\" stands twice in one object",
         ),
         (b"{\"a\": {\"runs\": [{\"x\": 1, \"\\u0078\": 1}]}}", "the key \"x\" stands twice"),
         (b"{\"a\": {\"runs\": [], \"b\": {\"k\": 1, \"k\": 1}}}", "the key \"k\" stands twice"),
@@ -60,10 +60,10 @@ fn text_that_is_no_json_is_told_with_its_place() {
         (b"{\"a\": {\"runs\": [], \"b\": 01}}", "`,` or `}` is expected"),
         (b"{\"a\": {\"runs\": [], \"b\": 1e400}}", "the number 1e400 is out of range"),
         (b"{\"a\": {\"runs\": [], \"b\": \"\n\"}}", "a control character stands bare"),
-        (b"{\"a\": {\"runs\": [], \"b\": \"\\x\"}}", "an escape that is none"),
-        (b"{\"a\": {\"runs\": [], \"b\": \"\\ud800\"}}", "an escape that is none"),
+        (b"{\"a\": {\"runs\": [], \"b\": \"\\x\"}}", "an invalid escape"),
+        (b"{\"a\": {\"runs\": [], \"b\": \"\\ud800\"}}", "an invalid escape"),
         (b"{\"a\": {\"runs\": [], \"b\": Infinity}}", "a value is expected"),
-        (b"{\"a\": {\"runs\": [], \"b\": \"\xff\"}}", "no UTF-8 text from byte 25 on"),
+        (b"{\"a\": {\"runs\": [], \"b\": \"\xff\"}}", "not UTF-8 from byte 25 on"),
         (b"\x00\x00\x00", "a value is expected at line 1 column 1"),
     ];
     for (text, expected) in cases {

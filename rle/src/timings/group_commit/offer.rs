@@ -1,4 +1,4 @@
-//! Work that one process has for whoever holds a lock: files that are offered, taken and accepted.
+//! The file of an offer: made and withdrawn by its owner, taken and accepted by a lock's holder.
 //!
 //! The owner keeps its offer locked for as long as it lives. The offer's name is gone once a
 //! holder has taken it, or the owner has withdrawn it: only one of them can remove it. The file
@@ -9,28 +9,28 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::atomic::{OFFER_SUFFIX, Temporary, directory_of, unique_name};
-use super::failpoint::failpoint;
-use super::lock::{Attempt, try_exclusive};
 use crate::Error;
+use crate::fs::{
+    Attempt, OFFER_SUFFIX, Temporary, directory_of, failpoint, try_exclusive, unique_name,
+};
 
 /// A longer content is not offered: its owner does the work itself.
-pub(crate) const MAX_OFFER_BYTES: usize = 1 << 20;
+pub(super) const MAX_OFFER_BYTES: usize = 1 << 20;
 
 /// An offer of this process. Dropping it leaves the file for a sweep, as a kill does.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(super) struct Offer {
     temporary: Temporary,
     path: PathBuf,
 }
 
 impl Offer {
     /// Offers `content` to whoever holds the lock of `target`, beside it. `None` where that cannot
-    /// be, for whatever reason: the work is the owner's own then.
+    /// be, for whatever reason: its owner does the work itself then.
     ///
     /// # Errors
-    /// Only where a test has it die.
-    pub(crate) fn make(target: &Path, content: &[u8]) -> Result<Option<Self>, Error> {
+    /// Only where a test lets it die.
+    pub(super) fn make(target: &Path, content: &[u8]) -> Result<Option<Self>, Error> {
         if content.is_empty() || content.len() > MAX_OFFER_BYTES {
             return Ok(None);
         }
@@ -52,20 +52,19 @@ impl Offer {
     }
 
     /// Whether a holder has done the work, down to the disk.
-    pub(crate) fn is_accepted(&self) -> bool {
+    pub(super) fn is_accepted(&self) -> bool {
         self.temporary.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
     }
 
-    /// Takes the offer back. `false`: it is no longer to be had, most likely because a holder has
-    /// taken it.
-    pub(crate) fn withdraw(&self) -> bool {
+    /// Takes the offer back. `false` when it is gone, most likely because a holder has taken it.
+    pub(super) fn withdraw(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
     }
 }
 
 /// An offer of another, whose owner lives.
 #[derive(Debug)]
-pub(crate) struct Offered {
+pub(super) struct Offered {
     file: File,
     path: PathBuf,
     content: Vec<u8>,
@@ -74,18 +73,18 @@ pub(crate) struct Offered {
 
 impl Offered {
     /// What is offered.
-    pub(crate) fn content(&self) -> &[u8] {
+    pub(super) fn content(&self) -> &[u8] {
         &self.content
     }
 
     /// Takes it, unless its owner has withdrawn it. From here on, the owner waits for the outcome.
-    pub(crate) fn take(&mut self) -> bool {
+    pub(super) fn take(&mut self) -> bool {
         self.is_taken = self.is_taken || fs::remove_file(&self.path).is_ok();
         self.is_taken
     }
 
     /// Tells the owner that its work is done and on disk.
-    pub(crate) fn accept(self) {
+    pub(super) fn accept(self) {
         // An owner that does not hear of it does it again.
         let _ = self.file.set_len(0);
     }
@@ -93,7 +92,7 @@ impl Offered {
 
 /// What is offered to the holder of the lock of `target`, who is the caller, sorted by name. The
 /// offers of owners that were killed are removed; those that cannot be read are left alone.
-pub(crate) fn offers_for(target: &Path) -> Vec<Offered> {
+pub(super) fn offers_for(target: &Path) -> Vec<Offered> {
     let Some(prefix) = target.file_name().map(|name| format!(".{}.", name.to_string_lossy()))
     else {
         return Vec::new();

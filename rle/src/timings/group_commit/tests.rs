@@ -6,9 +6,12 @@ use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use super::content::render;
+use super::holder::merge;
+use super::offer::{Offer, Offered, offers_for};
 use crate::Error;
-use crate::fs::{Offer, dying_after, offers_for};
-use crate::timings::save::Files;
+use crate::fs::dying_after;
+use crate::timings::locked::LockedFiles;
 use crate::timings::*;
 use crate::value::Value;
 
@@ -47,8 +50,8 @@ fn described() -> tempfile::TempDir {
     dir
 }
 
-fn lock(dir: &Path) -> Files {
-    Files::lock(dir, LONG).unwrap()
+fn lock(dir: &Path) -> LockedFiles {
+    LockedFiles::lock(dir, LONG).unwrap()
 }
 
 fn offered(dir: &Path) -> usize {
@@ -75,7 +78,7 @@ fn what_waiting_saves_have_is_written_by_the_holder_before_its_own() {
         // Of a key that an offer has too the holder's own is the newer.
         let mut own = of(3, 9.0);
         own.record("a", 4.0, RunKey::run(4)).unwrap();
-        files.merge(&own).unwrap();
+        merge(files, &own).unwrap();
         for saver in savers {
             saver.join().unwrap().unwrap();
         }
@@ -100,7 +103,7 @@ fn a_holder_that_dies_at_any_step_loses_no_save_that_returned_and_writes_none_tw
                 scope.spawn(move || of(run, 1.0).save(dir))
             });
             await_offers(dir.path(), 2, &savers);
-            let outcome = dying_after(steps, || files.merge(&of(3, 1.0)));
+            let outcome = dying_after(steps, || merge(files, &of(3, 1.0)));
             for saver in savers {
                 saver.join().unwrap().unwrap();
             }
@@ -129,7 +132,7 @@ fn an_owner_that_dies_at_any_step_has_its_entry_there_once_or_not_at_all() {
                 let savers = [saver];
                 await_offers(dir.path(), 1, &savers);
                 if holder_merges {
-                    files.merge(&of(2, 1.0)).unwrap();
+                    merge(files, &of(2, 1.0)).unwrap();
                 } else {
                     drop(files);
                 }
@@ -153,7 +156,7 @@ fn an_owner_that_dies_at_any_step_has_its_entry_there_once_or_not_at_all() {
 #[test]
 fn the_offer_of_an_owner_that_died_is_never_written() {
     let dir = described();
-    let text = super::super::combine::render(&of(1, 1.0));
+    let text = render(&of(1, 1.0));
     drop(Offer::make(&dir.path().join(TIMINGS_FILE), text.as_bytes()).unwrap().unwrap());
     assert_eq!(offered(dir.path()), 1);
     of(2, 1.0).save(dir.path()).unwrap();
@@ -168,13 +171,13 @@ fn an_owner_that_gives_up_has_withdrawn_what_it_offered() {
     let options = SaveOptions::default().lock_timeout(Duration::from_millis(30));
     let error = of(1, 1.0).save_with(dir.path(), options).unwrap_err();
     assert!(matches!(error, Error::Locked { .. }), "{error}");
-    files.merge(&of(2, 1.0)).unwrap();
+    merge(files, &of(2, 1.0)).unwrap();
     assert_eq!(runs(dir.path()), [2]);
     assert_eq!(names(dir.path()), FILES);
 }
 
 /// An owner whose offer is taken just before it gives up, and what it says in the end.
-fn taken_at_the_last_moment(dir: &Path, ending: impl FnOnce(crate::fs::Offered, Files)) {
+fn taken_at_the_last_moment(dir: &Path, ending: impl FnOnce(Offered, LockedFiles)) {
     let wait = Duration::from_millis(100);
     let files = lock(dir);
     let outcome = thread::scope(|scope| {
@@ -199,7 +202,7 @@ fn taken_at_the_last_moment(dir: &Path, ending: impl FnOnce(crate::fs::Offered, 
 fn an_owner_whose_offer_was_taken_as_it_gave_up_waits_for_the_outcome() {
     let dir = described();
     taken_at_the_last_moment(dir.path(), |offer, files| {
-        files.merge(&of(1, 1.0)).unwrap();
+        merge(files, &of(1, 1.0)).unwrap();
         offer.accept();
     });
     assert_eq!(runs(dir.path()), [1]);
@@ -219,7 +222,7 @@ fn an_offer_that_somebody_removes_is_saved_by_its_owner() {
         for name in names(dir.path()).iter().filter(|name| name.ends_with(".rle-offer")) {
             fs::remove_file(dir.path().join(name)).unwrap();
         }
-        files.merge(&of(2, 1.0)).unwrap();
+        merge(files, &of(2, 1.0)).unwrap();
         let [saver] = savers;
         saver.join().unwrap().unwrap();
     });
@@ -249,7 +252,7 @@ fn hardware_that_is_there_is_renamed_and_other_hardware_is_left_to_its_owner() {
             scope.spawn(move || timings.save(dir))
         });
         await_offers(dir.path(), 2, &savers);
-        files.merge(&of(3, 1.0)).unwrap();
+        merge(files, &of(3, 1.0)).unwrap();
         for saver in savers {
             saver.join().unwrap().unwrap();
         }
@@ -265,7 +268,7 @@ fn hardware_that_is_there_is_renamed_and_other_hardware_is_left_to_its_owner() {
 #[test]
 fn offers_that_are_not_understood_are_left_to_their_owners() {
     let dir = described();
-    let good = super::super::combine::render(&of(1, 1.0));
+    let good = render(&of(1, 1.0));
     let bad = [
         "garbage".to_owned(),
         "{}".to_owned(),
@@ -297,7 +300,7 @@ fn what_is_too_long_for_an_offer_waits_for_the_lock() {
     long.record_with("a", 1.0, RunKey::run(1), &text).unwrap();
     let options = SaveOptions::default().lock_timeout(Duration::from_millis(30));
     assert!(matches!(long.save_with(dir.path(), options), Err(Error::Locked { .. })));
-    files.merge(&of(2, 1.0)).unwrap();
+    merge(files, &of(2, 1.0)).unwrap();
     long.save(dir.path()).unwrap();
     assert_eq!(runs(dir.path()), [2, 1]);
 }
@@ -321,7 +324,7 @@ fn a_file_that_is_no_timing_file_is_an_error_for_holder_and_owner() {
     thread::scope(|scope| {
         let savers = [scope.spawn(|| of(1, 1.0).save(dir.path()))];
         await_offers(dir.path(), 1, &savers);
-        files.merge(&of(2, 1.0)).unwrap_err();
+        merge(files, &of(2, 1.0)).unwrap_err();
         let [saver] = savers;
         let error = saver.join().unwrap().unwrap_err().to_string();
         assert!(error.contains("is not whole JSON"), "{error}");

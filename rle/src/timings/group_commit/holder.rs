@@ -1,0 +1,101 @@
+//! The holder of the lock, who writes what others offer together with its own times.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::content;
+use super::offer::{Offered, offers_for};
+use crate::Error;
+use crate::fs::failpoint;
+use crate::timings::hardware::Descriptions;
+use crate::timings::locked::LockedFiles;
+use crate::timings::stages::{self, Stages};
+use crate::timings::store::Timings;
+use crate::timings::{TIMINGS_FILE, merge};
+
+/// What another process offers.
+struct Offering {
+    offered: Offered,
+    stages: Stages,
+    hardware: Descriptions,
+}
+
+/// What is offered to the holder of the lock of `dir`, without what cannot be read.
+fn offerings(dir: &Path) -> Vec<Offering> {
+    let offers = offers_for(&dir.join(TIMINGS_FILE)).into_iter();
+    offers
+        .filter_map(|offered| {
+            let text = str::from_utf8(offered.content()).ok()?;
+            let (stages, hardware) = content::parse(&Arc::new(text.to_owned())).ok()?;
+            Some(Offering { offered, stages, hardware })
+        })
+        .collect()
+}
+
+/// What the files will hold.
+struct Merged {
+    result: Timings,
+    /// Whether there is more hardware than in the file.
+    hardware_grown: bool,
+    /// Which of the others' times are in it.
+    holds: Vec<bool>,
+}
+
+/// Merges `own` into the files, and with it what others offer meanwhile.
+///
+/// # Errors
+/// Those of `own` alone: whatever comes of the others', it is tried without them.
+pub(super) fn merge(files: LockedFiles, own: &Timings) -> Result<(), Error> {
+    let others = offerings(&files.dir);
+    failpoint()?;
+    if !others.is_empty() && merge_all(&files, own, others).is_ok() {
+        return Ok(());
+    }
+    failpoint()?;
+    let merged = merged(&files, own, &[])?;
+    files.write(&merged.result, merged.hardware_grown)
+}
+
+/// Merges what others offer, then `own`, in one write.
+fn merge_all(files: &LockedFiles, own: &Timings, mut others: Vec<Offering>) -> Result<(), Error> {
+    let prepared = loop {
+        let merged = merged(files, own, &others)?;
+        let mut holds = merged.holds.into_iter();
+        others.retain(|_| holds.next().unwrap_or(false));
+        let prepared = files.prepare(&merged.result, merged.hardware_grown)?;
+        failpoint()?;
+        // As late as can be: until then an owner may withdraw its offer, and its error is right.
+        let count = others.len();
+        others.retain_mut(|other| other.offered.take());
+        failpoint()?;
+        if others.len() == count {
+            break prepared;
+        }
+    };
+    let replaced = prepared.put()?;
+    failpoint()?;
+    replaced.sync()?;
+    for other in others {
+        failpoint()?;
+        other.offered.accept();
+    }
+    failpoint()
+}
+
+/// The others' times, then `own`. Those of hardware that is not described yet are left to their
+/// owners: a description is written for entries that come, and these may yet be withdrawn.
+fn merged(files: &LockedFiles, own: &Timings, others: &[Offering]) -> Result<Merged, Error> {
+    let mut stages = stages::load(&files.timings)?;
+    let mut hardware = Descriptions::load(&files.hardware)?;
+    let (own_renamed, hardware_grown) = hardware.merge(&own.hardware);
+    let holds = others.iter().map(|other| {
+        let (renamed, is_new) = hardware.clone().merge(&other.hardware);
+        if !is_new {
+            merge::merge(&mut stages, merge::renamed_stages(&other.stages, &renamed));
+        }
+        !is_new
+    });
+    let holds = holds.collect();
+    merge::merge(&mut stages, merge::renamed_stages(&own.stages, &own_renamed));
+    Ok(Merged { result: Timings { stages, hardware }, hardware_grown, holds })
+}
