@@ -57,18 +57,10 @@ const NOT_YET: &[&str] = &[
     "rle/src/cli/layers/mod.rs",
     "rle/src/cli/mod.rs",
     "rle/src/console/mod.rs",
-    "rle/src/fs/lock.rs",
-    "rle/src/fs/mod.rs",
-    "rle/src/machine/hardware/gpu/mod.rs",
-    "rle/src/machine/hardware/gpu/usage.rs",
-    "rle/src/machine/hardware/mod.rs",
     "rle/src/suite/config/mod.rs",
     "rle/src/suite/exec/mod.rs",
     "rle/src/suite/mod.rs",
     "rle/src/suite/workers/mod.rs",
-    "rle/src/timings/mod.rs",
-    "rle/src/value/canonical.rs",
-    "rle/src/value/mod.rs",
 ];
 
 type ModulePath = Vec<String>;

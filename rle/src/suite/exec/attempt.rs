@@ -15,7 +15,7 @@ use crate::record::{
     RecordedEnvironment, RequestTag, RunStatus,
 };
 use crate::run::checkpoint::Latest;
-use crate::suite::exec::timing::PathStep;
+use crate::suite::exec::timing::Segment;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
 
@@ -109,10 +109,10 @@ pub(in crate::suite) fn fail_lost(
 
 /// The attempts that led to the checkpoint, with the time that counts of each: all of one whose
 /// end is known, and of one that was killed what came before its last checkpoint.
-pub(in crate::suite) fn segments_before(before: &Before) -> Vec<PathStep> {
+pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
     let Some(latest) = &before.latest else { return Vec::new() };
     let manifest = latest.manifest();
-    let mut segments: Vec<PathStep> = Vec::new();
+    let mut segments: Vec<Segment> = Vec::new();
     for attempt in &before.attempts {
         if attempt.resumed_from.is_none() {
             segments.clear();
@@ -125,7 +125,7 @@ pub(in crate::suite) fn segments_before(before: &Before) -> Vec<PathStep> {
                 0.0
             }
         });
-        segments.push(PathStep {
+        segments.push(Segment {
             attempt: attempt.number,
             hardware_id: attempt.hardware_id.clone(),
             seconds,

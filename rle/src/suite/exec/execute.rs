@@ -25,7 +25,7 @@ use crate::suite::exec::attempt::{
 use crate::suite::exec::isolate::{Failure, Isolation};
 use crate::suite::exec::logging::{RunLog, Sending};
 use crate::suite::exec::prepare::{PrepareEnv, Prepares};
-use crate::suite::exec::timing::PathStep;
+use crate::suite::exec::timing::Segment;
 use crate::suite::exec::{summary, timing, tracking};
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::report::SlotOutcome;
@@ -240,7 +240,7 @@ impl Executor<'_> {
         mut head: RecordHead,
         path: &Path,
         finished: Finished,
-        segments: &[PathStep],
+        segments: &[Segment],
         out_of_time: bool,
     ) -> Result<SlotOutcome, Error> {
         let Finished { result, seconds, stages, context, log } = finished;

@@ -15,7 +15,7 @@ use crate::value::Value;
 
 /// The time of one attempt that led to a result.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PathStep {
+pub(crate) struct Segment {
     pub(crate) attempt: u32,
     /// None of a record that is older than these.
     pub(crate) hardware_id: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Run<'a> {
     /// Time of the last attempt.
     pub(crate) seconds: f64,
     /// The attempts before it.
-    pub(crate) segments: &'a [PathStep],
+    pub(crate) segments: &'a [Segment],
     /// Number of the last attempt.
     pub(crate) attempt: u32,
     pub(crate) stages: &'a [StageTotal],
@@ -41,12 +41,12 @@ pub(crate) struct Run<'a> {
 /// Adds one run to `<export_dir>/<slug>/timings.json`.
 pub(crate) fn save_run(run: &Run<'_>) {
     let key = Key { run_idx: Some(run.slot.run_idx()), label: None };
-    let last = PathStep {
+    let last = Segment {
         attempt: run.attempt,
         hardware_id: Some(timings::hardware_id().to_owned()),
         seconds: run.seconds,
     };
-    let segments: Vec<PathStep> = run.segments.iter().cloned().chain([last]).collect();
+    let segments: Vec<Segment> = run.segments.iter().cloned().chain([last]).collect();
     let mut total = key.entry(segments.iter().map(|segment| segment.seconds).sum());
     if segments.len() > 1 {
         let segments = segments.iter().map(|segment| {

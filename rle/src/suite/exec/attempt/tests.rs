@@ -42,7 +42,7 @@ fn latest(attempt: u32, seconds: f64) -> Latest {
 fn segments(attempts: &[Attempt], latest: Option<Latest>) -> Vec<(u32, f64)> {
     let before = Before { attempts: attempts.to_vec(), latest };
     // The checkpoint was saved a moment after its time.
-    let rounded = |segment: PathStep| {
+    let rounded = |segment: Segment| {
         assert_eq!(segment.hardware_id, Some(format!("hw_{}", segment.attempt)));
         (segment.attempt, (segment.seconds * 10.0).floor() / 10.0)
     };
