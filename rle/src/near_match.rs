@@ -32,6 +32,24 @@ pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
     nearest(name, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
+/// As [`hint`], or without a near match a list of what there is, cut off after some.
+pub(crate) fn hint_or_list<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    const LONGEST: usize = 10;
+    let hint = hint(name, known.clone());
+    if !hint.is_empty() {
+        return hint;
+    }
+    let known: Vec<String> = known.into_iter().map(|name| format!("`{name}`")).collect();
+    match known.len() {
+        0 => "; there is none".to_owned(),
+        1..=LONGEST => format!("; there are {}", known.join(", ")),
+        _ => format!("; there are {}, ..", known[..LONGEST].join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

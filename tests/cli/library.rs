@@ -43,7 +43,7 @@ fn a_suite_of_values_runs_and_tells_every_outcome() {
     let report = start().run().unwrap();
     let slots: Vec<String> = report.slots.iter().map(|slot| slot.slot.to_string()).collect();
     assert_eq!(slots, ["random:0", "failing:0", "random:1", "failing:1"]);
-    assert!(matches!(report.slots[0].outcome, SlotOutcome::Done { .. }));
+    assert!(matches!(report.slots[0].outcome, SlotOutcome::Complete { .. }));
     let failed = SlotOutcome::Failed { message: "no simulator".to_owned() };
     assert_eq!(report.slots[1].outcome, failed);
     assert_eq!((report.exit_status(), report.is_complete()), (1, false));
@@ -149,7 +149,7 @@ fn the_stubs_make_a_whole_suite() {
     let again = run(config());
     assert!(again.slots.iter().all(|slot| slot.outcome == SlotOutcome::Reused), "{again:?}");
     let longer = run(config().common("progress_total", 3));
-    assert!(longer.slots.iter().all(|slot| matches!(slot.outcome, SlotOutcome::Done { .. })));
+    assert!(longer.slots.iter().all(|slot| matches!(slot.outcome, SlotOutcome::Complete { .. })));
 }
 
 #[test]

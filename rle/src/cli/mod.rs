@@ -24,9 +24,10 @@ use crate::algorithm::registry;
 use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
-use crate::suite::config::{selection, settings};
+use crate::near_match;
+use crate::suite::config::settings;
 use crate::suite::program::Program;
-use crate::suite::{Mode, Start, SuiteConfig, expand_variants, workers};
+use crate::suite::{self, Mode, Start, SuiteConfig, expand_variants, workers};
 use args::{Command, Grammar, Parsed};
 use commands::files::Inspection;
 use commands::{archive, list, locks, timings, verify};
@@ -114,19 +115,19 @@ fn carry_out(
 }
 
 fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
-    let start = Start::new(request.config, false, specs)?;
+    let start = Start::new(request.config, &specs)?;
     let mut plan = start.as_suite_plan();
     match &request.asked.why {
         None => show::plan(&plan, start.export_dir(), request.asked.format)?,
         Some(slot) => {
-            if !plan.slots.iter().any(|planned| planned.slot == *slot) {
-                let known = plan.slots.iter().map(|planned| planned.slot.as_str());
+            let known: Vec<String> = plan.slots.iter().map(|slot| slot.slot.to_string()).collect();
+            if !known.contains(slot) {
                 return Err(Error::usage(format!(
                     "--why {slot}: that slot is not part of this start{}",
-                    selection::near_or_list(slot, known)
+                    near_match::hint_or_list(slot, known.iter().map(String::as_str))
                 )));
             }
-            plan.slots.retain(|planned| planned.slot == *slot);
+            plan.slots.retain(|planned| planned.slot.to_string() == *slot);
             show::why(&plan, request.asked.format)?;
         }
     }
@@ -144,10 +145,9 @@ fn run(
             "this program is built with panic = \"abort\": a panic in one slot ends them all"
         );
     }
-    let request = config.clone();
-    let start = Start::new(config, false, specs)?;
+    let start = Start::new(config, &specs)?;
     let export_dir = start.export_dir().to_owned();
-    let report = start.run(SuiteConsole::for_program(), Mode::Program(&request))?;
+    let report = suite::run(start, SuiteConsole::for_program(), Mode::Program)?;
     if let Err(error) = show::report(&report, &export_dir, format) {
         // The slots are what they are, whether or not their table could be written.
         show::error(&error.to_string());

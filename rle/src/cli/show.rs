@@ -92,7 +92,7 @@ pub(super) fn plan(plan: &SuitePlan, export_dir: &Path, format: Format) -> Resul
     for slot in &plan.slots {
         let action = action_word(slot.action);
         let mut reasons = slot.reasons.iter().map(|reason| reason.text.as_str());
-        table.row([&slot.slot, action, reasons.next().unwrap_or_default()]);
+        table.row([&slot.slot.to_string(), action, reasons.next().unwrap_or_default()]);
         for reason in reasons {
             table.row(["", "", reason]);
         }
@@ -160,7 +160,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
         .map(|slot| {
             let (outcome, seconds, message) = match &slot.outcome {
                 SlotOutcome::Reused => ("reused", None, None),
-                SlotOutcome::Done { seconds } => ("done", Some(*seconds), None),
+                SlotOutcome::Complete { seconds } => ("done", Some(*seconds), None),
                 SlotOutcome::Failed { message } => ("failed", None, Some(message.clone())),
                 SlotOutcome::Interrupted => ("interrupted", None, None),
                 SlotOutcome::NotRun => ("not_run", None, None),

@@ -1,4 +1,4 @@
-//! What the bars show: one a running slot, as far as there is room.
+//! What the bars say: one for each running slot, as far as there is room.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::running::RunningSlot;
 use super::text::{count_text, duration_text, escape_controls};
 
-/// One line at the foot of the terminal.
+/// One line at the bottom of the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bar {
     /// How far of how much, where that is known.
@@ -40,10 +40,11 @@ impl Bar {
 /// a line of log.
 pub(super) fn slot_bars(running: &[RunningSlot], rows: u16, now: Instant) -> Vec<Bar> {
     let room = usize::from(rows).saturating_sub(2).max(1);
-    let shown = if running.len() <= room { running.len() } else { room - 1 };
-    let mut bars: Vec<Bar> = running[..shown].iter().map(|slot| Bar::of_slot(slot, now)).collect();
-    if shown < running.len() {
-        bars.push(Bar { progress: None, text: format!("and {} more", running.len() - shown) });
+    let fitting = if running.len() <= room { running.len() } else { room - 1 };
+    let mut bars: Vec<Bar> =
+        running[..fitting].iter().map(|slot| Bar::of_slot(slot, now)).collect();
+    if fitting < running.len() {
+        bars.push(Bar { progress: None, text: format!("and {} more", running.len() - fitting) });
     }
     bars
 }

@@ -31,7 +31,7 @@ const DEFAULT_FILTER: &str = "info";
 const DEBUG_FILTER: &str = "info,rle::profile=debug";
 
 /// Sends `tracing` events to stderr by `RLE_LOG`, else `RUST_LOG`, else from INFO on, and to the
-/// file of [`set_slot_log`](super::set_slot_log). A filter that is none is a warning. Where the
+/// file of [`set_slot_log`](super::set_slot_log). A filter that is not valid is a warning. Where the
 /// program has a subscriber of its own already, that one stays.
 pub(crate) fn init_logging() {
     let (filter, problem) = Filter::find(variable);
@@ -43,7 +43,7 @@ pub(crate) fn init_logging() {
     }
     if !is_chosen {
         // Set once: the subscriber is the process's.
-        let _ = CHANGE.set(Box::new(change));
+        let _ = RELOAD.set(Box::new(change));
     }
     if let Some(problem) = problem {
         tracing::warn!("{problem}");
@@ -52,15 +52,15 @@ pub(crate) fn init_logging() {
 
 /// Sends events from that level on to stderr, unless the environment has a filter.
 pub(crate) fn set_level(level: Option<&str>) {
-    if let (Some(level), Some(change)) = (level, CHANGE.get()) {
+    if let (Some(level), Some(change)) = (level, RELOAD.get()) {
         change(&Filter::at_level(Filter::default_text(variable), level));
     }
 }
 
 /// Puts another filter in the place of the one that the environment has not chosen.
-static CHANGE: OnceLock<Change> = OnceLock::new();
+static RELOAD: OnceLock<Reload> = OnceLock::new();
 
-type Change = Box<dyn Fn(&Filter) + Send + Sync>;
+type Reload = Box<dyn Fn(&Filter) + Send + Sync>;
 
 /// A filter that is known to parse.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,9 +80,9 @@ impl Filter {
         match EnvFilter::builder().parse(&value) {
             Ok(_) => (of(value), None),
             Err(error) => {
-                let shown = escape_controls(&value);
+                let value = escape_controls(&value);
                 let problem = format!(
-                    "{name} is `{shown}`, which is no log filter ({error}), expected a level or \
+                    "{name} is `{value}`, which is not a valid log filter ({error}), expected a level or \
                      `target=level,..`; `{default}` is used"
                 );
                 (of(default.to_owned()), Some(problem))
@@ -128,7 +128,7 @@ where
         .with_writer(SlotWriter::current)
         .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(slot_filter));
     let change = move |filter: &Filter| {
-        // It fails where the subscriber is gone only.
+        // It fails only where the subscriber is gone.
         let _ = console_handle.reload(filter.build());
         let _ = slot_handle.reload(filter.build());
     };
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     /// The slot log is the process's: one test at a time.
-    static TURN: Mutex<()> = Mutex::new(());
+    static SLOT_LOG: Mutex<()> = Mutex::new(());
 
     #[derive(Clone, Default)]
     struct Captured(Arc<Mutex<Vec<u8>>>);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_slot_log_has_what_the_console_leaves_out() {
-        let _turn = TURN.lock().unwrap();
+        let _alone = SLOT_LOG.lock().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ippo_0.log");
         let captured = Captured::default();
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_level_can_be_changed_and_the_slot_log_keeps_its_own() {
-        let _turn = TURN.lock().unwrap();
+        let _alone = SLOT_LOG.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
         let default = Filter { console: DEBUG_FILTER.to_owned(), slot: DEBUG_FILTER };
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_console_line_begins_with_the_time_of_day() {
-        let _turn = TURN.lock().unwrap();
+        let _alone = SLOT_LOG.lock().unwrap();
         let captured = Captured::default();
         let stderr = captured.clone();
         let (subscriber, _) = subscriber(&of("info"), false, move || stderr.clone());

@@ -1,16 +1,28 @@
 //! What people see while a suite runs: bars or plain lines, log output, tables.
 //!
 //! All of it goes to stderr except tables, which their callers print. Nothing here fails a run.
+//!
+//! - `text`: how numbers, times and text from data are written.
+//! - `environment`: what the environment says about the display.
+//! - `tally`: how many slots are complete, reused, failed or left, and how long the rest takes.
+//! - `running`: the slots that run now, and when each is due for a plain line.
+//! - `slot_log`: the log file of a slot.
+//! - `bars`: what the bars say.
+//! - `status_area`: the lines at the bottom of the terminal, as bytes.
+//! - `stderr`: the one way to stderr: bars at the bottom, log lines above them.
+//! - `logging`: the filters and formats of log output.
+//! - `table`: plain tables.
+//! - `suite`: the course of a suite, shown as bars or as plain lines.
 
 #[cfg(feature = "cli")]
 mod bars;
 mod environment;
 #[cfg(feature = "cli")]
-mod foot;
-#[cfg(feature = "cli")]
 mod logging;
 mod running;
 mod slot_log;
+#[cfg(feature = "cli")]
+mod status_area;
 #[cfg(feature = "cli")]
 mod stderr;
 mod suite;
@@ -27,6 +39,6 @@ pub(crate) use stderr::{stdout_width, write_lines};
 pub(crate) use suite::SuiteConsole;
 #[cfg(feature = "cli")]
 pub(crate) use table::Table;
-pub(crate) use tally::SlotOutcome;
+pub(crate) use tally::SlotEnd;
 #[cfg(feature = "cli")]
 pub(crate) use text::{duration_text, escape_controls, escape_log_text};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::tally::{Share, SlotOutcome};
+use super::tally::{Share, SlotEnd};
 use super::text::{count_text, duration_text, escape_controls};
 use crate::run::progress::{Progress, ProgressSnapshot};
 
@@ -13,38 +13,38 @@ pub(super) struct RunningSlot {
     pub(super) label: String,
     pub(super) progress: Progress,
     pub(super) begun: Instant,
-    /// When it was last looked at for a plain line, and what it showed.
-    looked: Instant,
-    shown: ProgressSnapshot,
+    /// When a plain line was last due, and the progress then.
+    last_due: Instant,
+    last_progress: ProgressSnapshot,
 }
 
 impl RunningSlot {
     pub(super) fn new(label: &str, progress: Progress, now: Instant) -> Self {
-        let shown = progress.snapshot();
+        let last_progress = progress.snapshot();
         let label = escape_controls(label).into_owned();
-        Self { label, progress, begun: now, looked: now, shown }
+        Self { label, progress, begun: now, last_due: now, last_progress }
     }
 
     /// The line for a slot that has moved since the last one, at most one an `interval`.
     pub(super) fn due_line(&mut self, now: Instant, interval: Duration) -> Option<String> {
-        if now < self.next_look(interval) {
+        if now < self.next_due(interval) {
             return None;
         }
-        self.looked = now;
+        self.last_due = now;
         let snapshot = self.progress.snapshot();
-        if snapshot == self.shown {
+        if snapshot == self.last_progress {
             return None;
         }
-        self.shown = snapshot;
+        self.last_progress = snapshot;
         Some(format!("{}: {}", self.label, self.progress_text(now)))
     }
 
-    pub(super) fn next_look(&self, interval: Duration) -> Instant {
+    pub(super) fn next_due(&self, interval: Duration) -> Instant {
         // An interval beyond the clock's range is as good as a day.
-        self.looked.checked_add(interval).unwrap_or(self.looked + Duration::from_hours(24))
+        self.last_due.checked_add(interval).unwrap_or(self.last_due + Duration::from_hours(24))
     }
 
-    pub(super) fn end_text(&self, outcome: SlotOutcome, now: Instant) -> String {
+    pub(super) fn end_text(&self, outcome: SlotEnd, now: Instant) -> String {
         format!("{} {} in {}", self.label, outcome.word(), duration_text(self.elapsed(now)))
     }
 
@@ -71,14 +71,14 @@ impl RunningSlot {
     }
 
     fn progress_text(&self, now: Instant) -> String {
-        let ProgressSnapshot { position, total, ref message, .. } = self.shown;
+        let ProgressSnapshot { position, total, ref message, .. } = self.last_progress;
         let mut text = count_text(position);
         if let Some(total) = total {
             let percent = (share(position, Some(total)) * 100.0).floor();
             let _ = write!(text, "/{} ({percent}%)", count_text(total));
         }
         let _ = write!(text, ", {}", duration_text(self.elapsed(now)));
-        if let Some(left) = self.estimate(&self.shown, now) {
+        if let Some(left) = self.estimate(&self.last_progress, now) {
             let _ = write!(text, ", about {} to go", duration_text(left));
         }
         if !message.is_empty() {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_end_says_how_and_after_how_long() {
         let (slot, _, at) = slot();
-        assert_eq!(slot.end_text(SlotOutcome::Failed, at(63)), "IPPO run 1 failed in 1m 03s");
+        assert_eq!(slot.end_text(SlotEnd::Failed, at(63)), "IPPO run 1 failed in 1m 03s");
     }
 
     #[test]
@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn the_longest_interval_does_not_overflow() {
         let (slot, ..) = slot();
-        assert!(slot.next_look(Duration::MAX) > slot.begun);
+        assert!(slot.next_due(Duration::MAX) > slot.begun);
     }
 }

@@ -1,4 +1,5 @@
-//! The one way to stderr of the generated program: bars stay at the foot, log lines go above them.
+//! The one way to stderr of the generated program: bars stay at the bottom of the terminal, log
+//! lines go above them.
 //! A stderr that is closed or full is never an error, and each change is one write.
 
 use std::io::{self, Write};
@@ -8,19 +9,20 @@ use terminal_size::{Height, Width};
 
 use super::bars::Bar;
 use super::environment::{reflows, variable};
-use super::foot::Foot;
+use super::status_area::StatusArea;
 use crate::sync::Mutex;
 
-static FOOT: LazyLock<Mutex<Foot>> = LazyLock::new(|| Mutex::new(Foot::new(reflows(variable))));
+static STATUS_AREA: LazyLock<Mutex<StatusArea>> =
+    LazyLock::new(|| Mutex::new(StatusArea::new(reflows(variable))));
 
-/// Shows these bars at the foot instead of those before; none takes them away.
+/// Shows these bars instead of those before; none takes them away.
 pub(super) fn show(bars: &[Bar]) {
-    change(|foot, columns, written| foot.show(bars, columns, written));
+    change(|area, columns, written| area.show(bars, columns, written));
 }
 
 /// Writes whole lines, above the bars if there are any.
 pub(crate) fn write_lines(lines: &[u8]) {
-    change(|foot, columns, written| foot.log(lines, columns, written));
+    change(|area, columns, written| area.log(lines, columns, written));
 }
 
 /// Columns and rows of the terminal, or what it usually is.
@@ -34,10 +36,10 @@ pub(crate) fn stdout_width() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns))
 }
 
-fn change(change: impl FnOnce(&mut Foot, usize, &mut Vec<u8>)) {
-    let mut foot = FOOT.lock();
+fn change(change: impl FnOnce(&mut StatusArea, usize, &mut Vec<u8>)) {
+    let mut area = STATUS_AREA.lock();
     let mut bytes = Vec::new();
-    change(&mut foot, usize::from(size().0), &mut bytes);
+    change(&mut area, usize::from(size().0), &mut bytes);
     // The lock is held while writing, for the order on the terminal is the order of the changes.
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(&bytes).and_then(|()| stderr.flush());

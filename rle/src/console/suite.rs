@@ -1,7 +1,7 @@
-//! What the runner tells of a suite's course, shown as bars or as plain lines.
+//! The course of a suite, shown as bars or as plain lines.
 //!
 //! A thread of its own reads the slots' progress; moving a progress never waits for it, and nothing
-//! that it cannot show fails a run. Plain lines are `tracing` events: where nobody listens, nothing is said.
+//! that it cannot show fails a run. Plain lines are `tracing` events: without a subscriber there are none.
 
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::running::RunningSlot;
-use super::tally::{SlotOutcome, Tally};
+use super::tally::{SlotEnd, Tally};
 use crate::run::progress::Progress;
 use crate::sync::{Condvar, Mutex};
 
@@ -31,20 +31,20 @@ pub(crate) struct SuiteConsole {
     view: View,
     shared: Arc<Shared>,
     refresher: Option<JoinHandle<()>>,
-    watch: Option<Watch>,
+    on_start: Option<OnStart>,
 }
 
-/// Is told of each progress that begins.
-type Watch = Box<dyn Fn(&Progress) + Send + Sync>;
+/// Is called with the progress of each slot that starts.
+type OnStart = Box<dyn Fn(&Progress) + Send + Sync>;
 
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    say: Say,
+    write_line: WriteLine,
 }
 
-/// Where plain lines go.
-type Say = Box<dyn Fn(&str) + Send + Sync>;
+/// Writes a plain line.
+type WriteLine = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug)]
 struct State {
@@ -71,29 +71,29 @@ impl SuiteConsole {
         }
     }
 
-    /// For a worker: its parent shows the course; the slot's log has it too. `watch` is told of
-    /// each progress that begins.
+    /// For a worker, whose parent shows the course: lines go to the slot's log only. `on_start` is
+    /// called with the progress of each slot that starts.
     #[cfg(feature = "cli")]
-    pub(crate) fn for_worker(watch: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        let say = |line: &str| {
+    pub(crate) fn for_worker(on_start: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        let write_line = |line: &str| {
             if let Some(log) = super::slot_log::current() {
                 log.line(format_args!(" INFO {line}"));
             }
         };
-        let mut console = Self::saying(View::Lines(None), Box::new(say));
-        console.watch = Some(Box::new(watch));
+        let mut console = Self::with_output(View::Lines(None), Box::new(write_line));
+        console.on_start = Some(Box::new(on_start));
         console
     }
 
     fn new(view: View) -> Self {
-        Self::saying(view, Box::new(|line| tracing::info!("{line}")))
+        Self::with_output(view, Box::new(|line| tracing::info!("{line}")))
     }
 
-    fn saying(view: View, say: Say) -> Self {
+    fn with_output(view: View, write_line: WriteLine) -> Self {
         let state =
             State { tally: Tally::new(0, 0, Instant::now()), running: Vec::new(), closing: true };
-        let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), say };
-        Self { view, shared: Arc::new(shared), refresher: None, watch: None }
+        let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), write_line };
+        Self { view, shared: Arc::new(shared), refresher: None, on_start: None }
     }
 
     /// Begins: so many slots in all, of which so many are reused.
@@ -114,19 +114,23 @@ impl SuiteConsole {
 
     /// A slot begins, under a label such as `IPPO run 1`.
     pub(crate) fn slot_started(&self, label: &str, progress: Progress) {
-        if let Some(watch) = &self.watch {
-            watch(&progress);
+        if let Some(on_start) = &self.on_start {
+            on_start(&progress);
         }
         let slot = RunningSlot::new(label, progress, Instant::now());
         if matches!(self.view, View::Lines(_)) {
-            (self.shared.say)(&format!("{} started", slot.label));
+            (self.shared.write_line)(&format!("{} started", slot.label));
         }
-        self.shared.lock().running.push(slot);
+        let mut state = self.shared.lock();
+        // A slot that is tried again takes the place of its earlier attempt.
+        state.take_slot(&slot.label);
+        state.running.push(slot);
+        drop(state);
         self.shared.changed.notify_all();
     }
 
     /// The slot of that label ended, or could not be started.
-    pub(crate) fn slot_finished(&self, label: &str, outcome: SlotOutcome) {
+    pub(crate) fn slot_finished(&self, label: &str, outcome: SlotEnd) {
         let label = super::text::escape_controls(label);
         let now = Instant::now();
         let mut state = self.shared.lock();
@@ -142,17 +146,17 @@ impl SuiteConsole {
         if self.view == View::Bars && !state.closing {
             state.draw(now);
         }
-        // Whoever listens may be slow.
+        // A subscriber may be slow.
         drop(state);
-        (self.shared.say)(&format!("{ended} ({suite})"));
+        (self.shared.write_line)(&format!("{ended} ({suite})"));
     }
 
-    /// A prepare ended; it is shown like a slot but is none.
+    /// A prepare ended; it is shown like a slot but not counted as one.
     pub(crate) fn prepare_finished(&self, label: &str) {
         let label = super::text::escape_controls(label);
         let ended = self.shared.lock().take_slot(&label);
         if ended.is_some() {
-            (self.shared.say)(&format!("{label} finished"));
+            (self.shared.write_line)(&format!("{label} finished"));
         }
     }
 
@@ -191,7 +195,7 @@ impl Shared {
         self.state.lock()
     }
 
-    /// The refresher's life: look, show, wait for the next look or for a change.
+    /// Shows the state until the display ends: after each interval and after each change.
     fn refresh(&self, view: View) {
         let mut state = self.lock();
         while !state.closing {
@@ -203,12 +207,12 @@ impl Shared {
                     if !lines.is_empty() {
                         drop(state);
                         for line in lines {
-                            (self.say)(&line);
+                            (self.write_line)(&line);
                         }
                         state = self.lock();
                         continue;
                     }
-                    state.running.iter().map(|slot| slot.next_look(interval)).min()
+                    state.running.iter().map(|slot| slot.next_due(interval)).min()
                 }
                 #[cfg(feature = "cli")]
                 View::Bars => {
@@ -266,11 +270,11 @@ mod tests {
 
     use super::*;
 
-    /// A console, and the lines that it says on whatever thread.
+    /// A console, and the lines that it writes on whatever thread.
     fn console(interval: Option<Duration>) -> (SuiteConsole, mpsc::Receiver<String>) {
         let (sender, lines) = mpsc::channel();
-        let say = Box::new(move |line: &str| drop(sender.send(line.to_owned())));
-        (SuiteConsole::saying(View::Lines(interval), say), lines)
+        let write_line = Box::new(move |line: &str| drop(sender.send(line.to_owned())));
+        (SuiteConsole::with_output(View::Lines(interval), write_line), lines)
     }
 
     #[test]
@@ -278,10 +282,10 @@ mod tests {
         let (mut console, lines) = console(None);
         console.start(4, 1);
         console.slot_started("IPPO run\n0", Progress::new());
-        console.slot_finished("IPPO run\n0", SlotOutcome::Complete);
+        console.slot_finished("IPPO run\n0", SlotEnd::Complete);
         console.slot_started("ICPO run 0", Progress::new());
-        console.slot_finished("ICPO run 0", SlotOutcome::Failed);
-        console.slot_finished("ICPO run 1", SlotOutcome::Busy);
+        console.slot_finished("ICPO run 0", SlotEnd::Failed);
+        console.slot_finished("ICPO run 1", SlotEnd::Busy);
         drop(console);
         let lines: Vec<String> = lines.iter().collect();
         assert_eq!(lines.len(), 5, "{lines:?}");
@@ -319,7 +323,7 @@ mod tests {
     #[test]
     fn a_console_may_be_dropped_while_slots_run() {
         let (mut console, _lines) = console(Some(Duration::from_secs(1)));
-        console.slot_finished("IPPO run 0", SlotOutcome::Busy);
+        console.slot_finished("IPPO run 0", SlotEnd::Busy);
         console.start(1, 0);
         console.slot_started("IPPO run 0", Progress::new());
         drop(console);
@@ -336,7 +340,7 @@ mod tests {
                     for slot in 0..8 {
                         let label = format!("IPPO run {}", thread * 8 + slot);
                         console.slot_started(&label, Progress::new());
-                        console.slot_finished(&label, SlotOutcome::Complete);
+                        console.slot_finished(&label, SlotEnd::Complete);
                     }
                 });
             }

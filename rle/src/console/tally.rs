@@ -1,4 +1,4 @@
-//! The suite's numbers: done, reused, failed, left, elapsed, estimate.
+//! How many slots are complete, reused, failed or left, the time so far and how long the rest takes.
 
 use std::fmt::Write as _;
 use std::iter::Sum;
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::text::duration_text;
 
-/// How a slot ended, as far as a console cares.
+/// How a slot ended, as a console shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotOutcome {
+pub(crate) enum SlotEnd {
     /// Its record turned out to answer the request.
     Reused,
     Complete,
@@ -19,7 +19,7 @@ pub(crate) enum SlotOutcome {
     Busy,
 }
 
-impl SlotOutcome {
+impl SlotEnd {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Reused => "reused",
@@ -65,12 +65,12 @@ impl Tally {
         Self { begun, total, reused, complete: 0, failed: 0, unfinished: 0 }
     }
 
-    pub(super) const fn count(&mut self, outcome: SlotOutcome) {
+    pub(super) const fn count(&mut self, outcome: SlotEnd) {
         match outcome {
-            SlotOutcome::Reused => self.reused += 1,
-            SlotOutcome::Complete => self.complete += 1,
-            SlotOutcome::Failed => self.failed += 1,
-            SlotOutcome::Interrupted | SlotOutcome::Busy => self.unfinished += 1,
+            SlotEnd::Reused => self.reused += 1,
+            SlotEnd::Complete => self.complete += 1,
+            SlotEnd::Failed => self.failed += 1,
+            SlotEnd::Interrupted | SlotEnd::Busy => self.unfinished += 1,
         }
     }
 
@@ -127,10 +127,10 @@ mod tests {
     fn the_text_counts_every_slot_once() {
         let begun = Instant::now();
         let mut tally = Tally::new(9, 2, begun);
-        tally.count(SlotOutcome::Complete);
-        tally.count(SlotOutcome::Complete);
-        tally.count(SlotOutcome::Failed);
-        tally.count(SlotOutcome::Busy);
+        tally.count(SlotEnd::Complete);
+        tally.count(SlotEnd::Complete);
+        tally.count(SlotEnd::Failed);
+        tally.count(SlotEnd::Busy);
         assert_eq!(tally.ended(), 6);
         assert_eq!(
             tally.text(begun + Duration::from_secs(63), Share::default()),
@@ -165,7 +165,7 @@ mod tests {
             "1 of 3 done, 1 reused, 2 left, 5.0s elapsed"
         );
         let mut tally = Tally::new(1, 0, begun);
-        tally.count(SlotOutcome::Complete);
+        tally.count(SlotEnd::Complete);
         assert_eq!(tally.text(later, Share::default()), "1 of 1 done, 5.0s elapsed");
     }
 }

@@ -1,4 +1,4 @@
-//! How numbers, times and foreign text are shown.
+//! How numbers, times and foreign text are escaped.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -6,35 +6,35 @@ use std::time::Duration;
 /// The text with every character that could move a cursor, hide or reorder text written as an
 /// escape: labels and messages come from data.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unshowable) {
+    if !text.contains(moves_or_hides) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 8);
+    let mut escaped = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        if is_unshowable(character) {
-            shown.extend(character.escape_default());
+        if moves_or_hides(character) {
+            escaped.extend(character.escape_default());
         } else {
-            shown.push(character);
+            escaped.push(character);
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
 /// As [`escape_controls`], but with line ends and tabs kept: for log files and for messages.
 pub(crate) fn escape_log_text(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for piece in text.split_inclusive(['\n', '\t']) {
         let (body, end) = match piece.as_bytes().last() {
             Some(b'\n' | b'\t') => piece.split_at(piece.len() - 1),
             _ => (piece, ""),
         };
-        shown.push_str(&escape_controls(body));
-        shown.push_str(end);
+        escaped.push_str(&escape_controls(body));
+        escaped.push_str(end);
     }
-    shown
+    escaped
 }
 
-fn is_unshowable(character: char) -> bool {
+fn moves_or_hides(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

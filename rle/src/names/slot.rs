@@ -98,6 +98,13 @@ impl SlotId {
     }
 }
 
+/// The same text: `ippo:0`.
+impl Serialize for SlotId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for SlotId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.slug, self.run_idx)

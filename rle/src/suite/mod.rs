@@ -1,10 +1,22 @@
-//! The suite runner: a request is planned, each slot decided, the missing ones computed.
+//! A suite: which runs a request asks for, which of them a record already answers, and running
+//! the others.
+//!
+//! Knows neither the command line nor how its results are printed.
+//!
+//! - `report`: what a start would do, and what became of every slot.
+//! - `config`: the values of a suite, their options, and what they select.
+//! - `plan`: a request resolved and checked, and the decision about each slot.
+//! - `exec`: one slot from its lock to its final record, and the order of all slots.
+//! - `workers`: slots in processes of their own.
+//! - `program`: what `#[rle::main]` knows of the program at compile time.
+//! - `runner`: the course of a start, in this process or with workers.
 
 pub(crate) mod config;
 pub(crate) mod exec;
 pub(crate) mod plan;
 pub(crate) mod program;
 mod report;
+mod runner;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;
 
@@ -15,20 +27,16 @@ pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 #[cfg(feature = "cli")]
 pub(crate) use config::variants::{Variant, expand as expand_variants};
 #[cfg(feature = "cli")]
-pub(crate) use exec::execute::SLOT_PATIENCE;
-pub(crate) use exec::run::Mode;
+pub(crate) use exec::lock::SLOT_PATIENCE;
+pub(crate) use plan::Start;
 #[cfg(feature = "cli")]
 pub(crate) use plan::resolve_config;
-
-#[cfg(feature = "cli")]
-use std::path::Path;
+pub(crate) use runner::{Mode, run};
 
 use crate::Error;
 use crate::algorithm::registry;
 use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::SuiteConsole;
-use crate::record::decision::Decision;
-use plan::Plan;
 
 /// A suite and its algorithms, run from a program with its own `main`.
 ///
@@ -77,12 +85,12 @@ impl Suite {
         self
     }
 
-    /// What [`run`](Self::run) would do now, and why; touches nothing.
+    /// What [`run`](Self::run) would do now, and why; changes no file.
     ///
     /// # Errors
     /// As [`run`](Self::run), before anything runs.
     pub fn plan(self) -> Result<SuitePlan, Error> {
-        Start::new(self.config, self.registered, self.specs).map(|start| start.as_suite_plan())
+        self.start().map(|start| start.as_suite_plan())
     }
 
     /// Computes every requested slot that no stored record answers.
@@ -94,65 +102,12 @@ impl Suite {
     /// When the request, the registry, a required artifact or the export directory is not fit to
     /// run: nothing is computed then. What fails inside a slot is in the report.
     pub fn run(self) -> Result<SuiteReport, Error> {
-        Start::new(self.config, self.registered, self.specs)?
-            .run(SuiteConsole::lines(), Mode::Library)
-    }
-}
-
-/// A planned start with the decision about each slot.
-pub(crate) struct Start {
-    plan: Plan,
-    decisions: Vec<Decision>,
-}
-
-impl Start {
-    pub(crate) fn new(
-        config: SuiteConfig,
-        registered: bool,
-        given: Vec<AlgorithmSpec>,
-    ) -> Result<Self, Error> {
-        let mut specs = if registered { registry::algorithms()? } else { Vec::new() };
-        specs.extend(given);
-        let plan = Plan::new(config, &specs)?;
-        let decisions =
-            plan.slots.iter().map(|slot| plan.inspect(slot)).collect::<Result<_, Error>>()?;
-        Ok(Self { plan, decisions })
+        run(self.start()?, SuiteConsole::lines(), Mode::Library)
     }
 
-    pub(crate) fn as_suite_plan(&self) -> SuitePlan {
-        let slots = self.plan.slots.iter().zip(&self.decisions);
-        let slots = slots
-            .map(|(slot, decision)| SlotPlan {
-                slot: slot.id.to_string(),
-                action: decision.action,
-                reasons: decision.reasons.iter().cloned().chain(decision.accepted()).collect(),
-            })
-            .collect();
-        SuitePlan { slots }
-    }
-
-    /// The export directory, absolute, and the slots that a request is about.
-    ///
-    /// # Errors
-    /// As a start's, before anything runs.
-    #[cfg(feature = "cli")]
-    pub(crate) fn slots_of(
-        config: SuiteConfig,
-        specs: &[AlgorithmSpec],
-    ) -> Result<(std::path::PathBuf, Vec<crate::names::SlotId>), Error> {
-        let plan = Plan::new(config, specs)?;
-        let slots = plan.slots.iter().map(|slot| slot.id.clone()).collect();
-        Ok((plan.facts.export_dir.clone(), slots))
-    }
-
-    #[cfg(feature = "cli")]
-    pub(crate) fn export_dir(&self) -> &Path {
-        &self.plan.facts.export_dir
-    }
-
-    /// Runs what has to run, busy slots last, when no other suite of this process does.
-    pub(crate) fn run(self, console: SuiteConsole, mode: Mode<'_>) -> Result<SuiteReport, Error> {
-        let _turn = exec::turn::Turn::take()?;
-        exec::run::run(self, console, mode)
+    fn start(self) -> Result<Start, Error> {
+        let mut specs = if self.registered { registry::algorithms()? } else { Vec::new() };
+        specs.extend(self.specs);
+        Start::new(self.config, &specs)
     }
 }

@@ -1,7 +1,8 @@
-//! What became of every slot of a start.
+//! What a start would do with every slot, and what became of it.
 
 use serde::{Deserialize, Serialize};
 
+use crate::console::SlotEnd;
 use crate::names::SlotId;
 use crate::record::decision::{Reason, SlotAction};
 
@@ -13,7 +14,7 @@ pub enum SlotOutcome {
     /// Its record answered the request.
     Reused,
     /// Computed now, in so many seconds.
-    Done {
+    Complete {
         /// Duration of the run in seconds.
         seconds: f64,
     },
@@ -30,8 +31,21 @@ pub enum SlotOutcome {
     Busy,
 }
 
+impl From<&SlotOutcome> for SlotEnd {
+    fn from(outcome: &SlotOutcome) -> Self {
+        match outcome {
+            SlotOutcome::Reused => Self::Reused,
+            SlotOutcome::Complete { .. } => Self::Complete,
+            SlotOutcome::Failed { .. } => Self::Failed,
+            SlotOutcome::Interrupted | SlotOutcome::NotRun => Self::Interrupted,
+            SlotOutcome::Busy => Self::Busy,
+        }
+    }
+}
+
 /// One slot of a finished start.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SlotReport {
     /// The slot.
     pub slot: SlotId,
@@ -43,6 +57,7 @@ pub struct SlotReport {
 
 /// All slots of a finished start, in the order in which they were scheduled.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct SuiteReport {
     /// The slots.
     pub slots: Vec<SlotReport>,
@@ -75,9 +90,10 @@ impl SuiteReport {
 
 /// One slot of a plan: the documented form of `--dry-run` and `status` as JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SlotPlan {
-    /// `ippo:0`.
-    pub slot: String,
+    /// The slot, `ippo:0` in JSON.
+    pub slot: SlotId,
     /// What would happen.
     pub action: SlotAction,
     /// Why it is not reused.
@@ -86,6 +102,7 @@ pub struct SlotPlan {
 
 /// What a start would do.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SuitePlan {
     /// Every slot that the start is about.
     pub slots: Vec<SlotPlan>,

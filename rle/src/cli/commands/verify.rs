@@ -11,7 +11,7 @@ use crate::console::{SuiteConsole, Table, stdout_width};
 use crate::names::SlotId;
 use crate::record::verify::{Finding, Verification, verify};
 use crate::record::{self, WholeRecord};
-use crate::suite::{Mode, SlotOutcome, Start, SuiteConfig};
+use crate::suite::{self, Mode, SlotOutcome, Start, SuiteConfig};
 use crate::value::{Value, differences};
 
 use crate::cli::show::{self, Format};
@@ -132,7 +132,7 @@ impl Trial<'_> {
     fn problem(&self) -> Result<Option<String>, Error> {
         let unbroken = self.scratch.join("unbroken");
         let outcome = self.run(&unbroken, false)?;
-        if !matches!(outcome, SlotOutcome::Done { .. }) {
+        if !matches!(outcome, SlotOutcome::Complete { .. }) {
             return Ok(Some(format!("the unbroken run did not complete: {}", text(&outcome))));
         }
         let broken = self.scratch.join("broken");
@@ -140,14 +140,14 @@ impl Trial<'_> {
         let mut last = None;
         loop {
             match self.run(&broken, true)? {
-                SlotOutcome::Done { .. } if stops == 0 => {
+                SlotOutcome::Complete { .. } if stops == 0 => {
                     return Ok(Some(
                         "it was never stopped: its algorithm saves no checkpoint, or does not ask \
                          should_stop() after saving"
                             .to_owned(),
                     ));
                 }
-                SlotOutcome::Done { .. } => break,
+                SlotOutcome::Complete { .. } => break,
                 SlotOutcome::Interrupted => stops += 1,
                 outcome => {
                     return Ok(Some(format!("after {stops} stops: {}", text(&outcome))));
@@ -184,8 +184,8 @@ impl Trial<'_> {
         config.stop_at_save = stop_at_save;
         config.log.backends = Some(vec!["none".to_owned()]);
         config.log.mode = None;
-        let start = Start::new(config, false, self.specs.to_vec())?;
-        let mut report = start.run(SuiteConsole::for_program(), Mode::Library)?;
+        let start = Start::new(config, self.specs)?;
+        let mut report = suite::run(start, SuiteConsole::for_program(), Mode::Library)?;
         let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;
         Ok(slot.outcome)
     }

@@ -52,25 +52,10 @@ impl Wanted {
             Some(name) => Err(Error::usage(format!(
                 "no {file} below {} is of the {kind} `{name}`{}",
                 root.display(),
-                near_or_list(name, known)
+                near_match::hint_or_list(name, known.iter().copied())
             ))),
         }
     }
-}
-
-/// ``; did you mean `x`?`` or a list of what there is.
-fn near_or_list(name: &str, known: &BTreeSet<&str>) -> String {
-    const LONGEST: usize = 10;
-    if known.is_empty() {
-        return "; there is none".to_owned();
-    }
-    let hint = near_match::hint(name, known.iter().copied());
-    if !hint.is_empty() {
-        return hint;
-    }
-    let listed: Vec<String> = known.iter().take(LONGEST).map(|name| format!("`{name}`")).collect();
-    let more = if known.len() > LONGEST { ", .." } else { "" };
-    format!("; there are {}{more}", listed.join(", "))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::algorithm::typed;
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
 use crate::suite::SuiteConfig;
-use crate::suite::config::selection::{flag_option, near_or_list};
+use crate::suite::config::selection::flag_option;
 use crate::suite::config::settings::{Kind, LOG_SECTION, SETTINGS};
 use crate::value::Value;
 
@@ -322,7 +322,7 @@ impl<'a> Layers<'a> {
                 }
                 Err(Error::usage(format!(
                     "{origin} {assignment}: there is no setting `{root}`{}",
-                    near_or_list(root, known)
+                    near_match::hint_or_list(root, known)
                 )))
             }
         }

@@ -44,7 +44,7 @@ pub(crate) fn separate_common(
     if let Some(flag) = config.flags.keys().find(|flag| !flags.contains(flag.as_str())) {
         return Err(Error::usage(format!(
             "no algorithm declares the flag `{flag}`{}",
-            near_or_list(flag, flags.iter().copied())
+            near_match::hint_or_list(flag, flags.iter().copied())
         )));
     }
     Ok(())
@@ -70,22 +70,6 @@ fn boolean(key: &str, value: &Value) -> Result<bool, Error> {
     })
 }
 
-/// ``; did you mean `x`?`` or the list of what there is.
-pub(crate) fn near_or_list<'a>(
-    name: &str,
-    known: impl IntoIterator<Item = &'a str> + Clone,
-) -> String {
-    if let Some(near) = near_match::nearest(name, known.clone()) {
-        return format!("; did you mean `{near}`?");
-    }
-    let known: Vec<_> = known.into_iter().map(|name| format!("`{name}`")).collect();
-    if known.is_empty() {
-        "; there is none".to_owned()
-    } else {
-        format!("; there are {}", known.join(", "))
-    }
-}
-
 /// The position of the algorithm of that name or slug.
 ///
 /// # Errors
@@ -104,7 +88,7 @@ pub(crate) fn find_algorithm(specs: &[AlgorithmSpec], word: &str) -> Result<usiz
             let known: BTreeSet<&str> = known.collect();
             let slugs = specs.iter().map(|spec| spec.slug.as_str());
             let hint = near_match::nearest(word, known).map_or_else(
-                || near_or_list(word, slugs),
+                || near_match::hint_or_list(word, slugs),
                 |near| format!("; did you mean `{near}`?"),
             );
             Err(Error::usage(format!("there is no algorithm `{word}`{hint}")))

@@ -10,7 +10,7 @@ use crate::algorithm::spec::TrainerError;
 use crate::error::chain_text;
 use crate::sync::Mutex;
 
-/// More panics of one call than this are told apart by nobody; the latest are kept.
+/// Of more panics of one call than this, only the latest are kept.
 const KEPT_REPORTS: usize = 64;
 
 /// Why a trainer failed.
@@ -92,9 +92,7 @@ impl Isolation {
             }
         }
     }
-}
 
-impl Isolation {
     fn reports(&self) -> MutexGuard<'_, Vec<PanicReport>> {
         self.reports.lock()
     }
@@ -130,7 +128,7 @@ fn payload_text(payload: &(dyn Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 #[cfg(test)]
@@ -140,7 +138,7 @@ mod tests {
     #[test]
     fn an_error_keeps_its_chain_and_a_panic_its_place() {
         // The hook is the process's: no suite of another test may set its own meanwhile.
-        let _turn = crate::suite::exec::turn::Turn::take().unwrap();
+        let _guard = crate::suite::exec::SuiteGuard::acquire().unwrap();
         let isolation = Isolation::begin();
         let inner = std::io::Error::other("disk on fire");
         let error = anyhow::Error::new(inner).context("saving the policy");

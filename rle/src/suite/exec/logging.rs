@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::metrics::{
-    Backend, Current, LogMode, LogOptions, LogReport, LoggedRun, MetricSink, MetricState,
-    RunLogger, RunOutcome, Upload, UploadOutcome,
+    Backend, Current, LogReport, LoggedRun, MetricSink, MetricState, RunLogger, RunOutcome, Upload,
+    UploadOutcome,
 };
 use crate::names::SlotId;
 use crate::near_match;
 use crate::record::identity::object;
 use crate::record::{LogLoss, RecordHead};
-use crate::run::context::SuiteFacts;
 use crate::run::result::DURATIONS;
 use crate::suite::config::SuiteConfig;
 use crate::suite::plan::{Plan, PlannedSlot};
@@ -141,79 +140,8 @@ pub(crate) fn backends(words: &[String]) -> Result<Vec<Backend>, Error> {
     }
 }
 
-/// What a start logs, resolved.
-#[derive(Clone, Debug)]
-pub(crate) struct LogPlan {
-    options: LogOptions,
-    project: String,
-    name: String,
-    tags: Vec<String>,
-}
-
-impl LogPlan {
-    /// Resolves and checks what is set.
-    pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
-        let log = &config.log;
-        log.level.as_deref().map(level).transpose()?;
-        let mut options = LogOptions::new(match &log.dir {
-            None => facts.export_dir.join("_logs"),
-            Some(dir) => std::path::absolute(dir)
-                .map_err(|error| Error::io("resolve the log directory", dir, error))?,
-        });
-        options.backends = match &log.backends {
-            Some(words) => backends(words)?,
-            None if cfg!(feature = "loggers") => options.backends,
-            None => Vec::new(),
-        };
-        if let Some(mode) = &log.mode {
-            options.mode = LogMode::parse(mode, &options.backends)?;
-        }
-        options.flush_interval = log.flush_interval.unwrap_or(options.flush_interval);
-        let last = facts.export_dir.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self {
-            options,
-            project: log.project.clone().unwrap_or_else(|| facts.env_name.clone()),
-            name: log.name.clone().unwrap_or_else(|| last.into_owned()),
-            tags: log.tags.clone(),
-        })
-    }
-
-    /// The directory of this start's metrics as records name it, where there are any.
-    pub(in crate::suite) fn recorded_dir(&self, facts: &SuiteFacts) -> Option<String> {
-        let directory = self.options.experiment_dir(&self.project, &self.name)?;
-        let stored = directory.strip_prefix(&facts.export_dir).unwrap_or(&directory);
-        Some(stored.to_string_lossy().into_owned())
-    }
-
-    /// Begins to log a run; `state` is that of the checkpoint from which it resumes.
-    pub(in crate::suite) fn begin(
-        &self,
-        plan: &Plan,
-        slot: &PlannedSlot,
-        state: Option<MetricState>,
-    ) -> RunLog {
-        let run = LoggedRun {
-            project: self.project.clone(),
-            name: self.name.clone(),
-            group: plan.algorithm(slot).spec.name.clone(),
-            slug: slot.id.slug().clone(),
-            run_idx: slot.id.run_idx(),
-            config: shown_config(plan, slot),
-            tags: self.tags.clone(),
-            request: slot.identity.hash().to_owned(),
-            resume_step: state.as_ref().and_then(|state| state.highest_step),
-        };
-        let logger = RunLogger::start_when_logging(&self.options, &run);
-        let sink = logger.sink();
-        if let Some(state) = state {
-            sink.resume_from(state);
-        }
-        RunLog { logger, sink, slot: slot.id.clone() }
-    }
-}
-
 /// What runs can be told apart by, under the names that configuration files have.
-fn shown_config(plan: &Plan, slot: &PlannedSlot) -> Value {
+fn run_config(plan: &Plan, slot: &PlannedSlot) -> Value {
     let algorithm = plan.algorithm(slot);
     let facts = &plan.facts;
     let seeds = slot.seeds.by_domain().iter();
@@ -238,6 +166,32 @@ pub(in crate::suite) struct RunLog {
 }
 
 impl RunLog {
+    /// Begins to log a run; `state` is that of the checkpoint from which it resumes.
+    pub(in crate::suite) fn begin(
+        plan: &Plan,
+        slot: &PlannedSlot,
+        state: Option<MetricState>,
+    ) -> Self {
+        let log = &plan.log;
+        let run = LoggedRun {
+            project: log.project.clone(),
+            name: log.name.clone(),
+            group: plan.algorithm(slot).spec.name.clone(),
+            slug: slot.id.slug().clone(),
+            run_idx: slot.id.run_idx(),
+            config: run_config(plan, slot),
+            tags: log.tags.clone(),
+            request: slot.identity.hash().to_owned(),
+            resume_step: state.as_ref().and_then(|state| state.highest_step),
+        };
+        let logger = RunLogger::start_when_logging(&log.options, &run);
+        let sink = logger.sink();
+        if let Some(state) = state {
+            sink.resume_from(state);
+        }
+        Self { logger, sink, slot: slot.id.clone() }
+    }
+
     pub(in crate::suite) fn sink(&self) -> MetricSink {
         self.sink.clone()
     }
@@ -298,7 +252,7 @@ pub(crate) struct Unsent {
 }
 
 impl Unsent {
-    pub(crate) fn say(&self) {
+    pub(crate) fn warn(&self) {
         let Self { slot, why, command } = self;
         tracing::warn!("metrics of {slot} are not sent: {why}; send them with: {command}");
     }
@@ -319,7 +273,7 @@ impl Sending {
         let work = move || send(&slot, &upload);
         match thread::Builder::new().name("rle-send".to_owned()).spawn(work) {
             Ok(thread) => self.0.lock().push(thread),
-            Err(_) => unsent.say(),
+            Err(_) => unsent.warn(),
         }
     }
 

@@ -1,13 +1,32 @@
-//! Carries a plan out: one slot after the other, each attempt recorded.
+//! Carries a plan out: which slot runs when, and one slot from its lock to its final record.
+//!
+//! Knows nothing of workers; a slot runs in this process.
+//!
+//! - `guard`: the right to run a suite, which one thread of a process has at a time.
+//! - `isolate`: an algorithm's panics and errors, kept to its own slot.
+//! - `export_dir`: the export directory made, and proved writable.
+//! - `lock`: waiting for a lock that another process holds.
+//! - `summary`: the figures that a record derives from metrics and episodes.
+//! - `tracking`: tracked outputs, checked and hashed.
+//! - `timing`: the times of runs and prepares in the timing files.
+//! - `logging`: the metrics of a run, and sending them.
+//! - `attempt`: the record of an attempt, as it begins and as it ends.
+//! - `prepare`: prepare steps and their stored results.
+//! - `schedule`: the order of slots, retries, and busy slots once more at the end.
+//! - `slot`: one slot from its lock to its final record.
 
 pub(crate) mod attempt;
-pub(crate) mod execute;
 mod export_dir;
+mod guard;
 pub(crate) mod isolate;
+pub(crate) mod lock;
 pub(crate) mod logging;
 pub(crate) mod prepare;
-pub(crate) mod run;
+pub(crate) mod schedule;
+pub(crate) mod slot;
 mod summary;
 pub(crate) mod timing;
 mod tracking;
-pub(crate) mod turn;
+
+pub(super) use export_dir::make as make_export_dir;
+pub(super) use guard::SuiteGuard;

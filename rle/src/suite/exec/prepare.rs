@@ -24,14 +24,15 @@ use crate::run::artifacts::{self, PathIdentity};
 use crate::run::context::{Common, PrepareContext, PrepareParts};
 use crate::run::progress::Progress;
 use crate::suite::exec::isolate::Isolation;
-use crate::suite::exec::timing;
-use crate::suite::plan::{Plan, PlannedAlgorithm};
+use crate::suite::exec::{lock, timing};
+use crate::suite::plan::{Plan, PlannedAlgorithm, required_paths};
+use crate::sync::Mutex;
 use crate::value::Value;
 
 const SCHEMA_VERSION: u32 = 1;
 const VALUE_FILE: &str = "prepared.json";
 
-/// How long one look at a busy prepare lasts before the wait is said.
+/// How long a prepare's lock is tried before the log tells of the wait.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, Deserialize)]
@@ -50,7 +51,7 @@ struct Prepared {
 /// The prepares of one start: each runs at most once in it.
 #[derive(Default)]
 pub(crate) struct Prepares {
-    done: BTreeMap<(String, String), Result<Value, String>>,
+    outcomes: Mutex<BTreeMap<(String, String), Result<Value, String>>>,
 }
 
 /// What a prepare needs of the start.
@@ -62,8 +63,8 @@ pub(crate) struct PrepareEnv<'a> {
 
 impl Prepares {
     /// Lets a retry run a failed prepare again.
-    pub(crate) fn forget_failures(&mut self) {
-        self.done.retain(|_, outcome| outcome.is_ok());
+    pub(crate) fn forget_failures(&self) {
+        self.outcomes.lock().retain(|_, outcome| outcome.is_ok());
     }
 
     /// The value for an algorithm's slots; none where it has no prepare.
@@ -71,7 +72,7 @@ impl Prepares {
     /// # Errors
     /// The message of the failure, the same for every slot that needs it.
     pub(crate) fn value_for(
-        &mut self,
+        &self,
         env: &PrepareEnv<'_>,
         algorithm: &PlannedAlgorithm,
     ) -> Result<Option<Value>, String> {
@@ -79,12 +80,11 @@ impl Prepares {
         let work = Work::new(env, prepare, algorithm)
             .map_err(|error| format!("prepare `{}`: {error}", prepare.name))?;
         let key = (prepare.name.clone(), work.hash.clone());
-        if let Some(done) = self.done.get(&key) {
-            return done.clone().map(Some);
-        }
-        let result = work.value().map_err(|error| format!("prepare `{}` {error}", prepare.name));
-        self.done.insert(key, result.clone());
-        result.map(Some)
+        let mut outcomes = self.outcomes.lock();
+        let outcome = outcomes.entry(key).or_insert_with(|| {
+            work.value().map_err(|error| format!("prepare `{}` {error}", prepare.name))
+        });
+        outcome.clone().map(Some)
     }
 }
 
@@ -107,7 +107,6 @@ impl<'a> Work<'a> {
     ) -> Result<Self, Error> {
         let config = (!prepare.shared).then(|| algorithm.config.clone());
         let mut requirements: BTreeMap<String, RecordedRequirement> = BTreeMap::new();
-        let mut required = BTreeMap::new();
         let served = env.plan.algorithms.iter().filter(|other| {
             other.slug == algorithm.slug
                 || prepare.shared
@@ -115,8 +114,9 @@ impl<'a> Work<'a> {
         });
         for other in served {
             requirements.extend(other.requirements.clone());
-            required.extend(other.required_paths.clone());
         }
+        let export_dir = &env.plan.facts.export_dir;
+        let required = required_paths(export_dir, &requirements);
         let identity = object([
             ("schema", Value::from(SCHEMA_VERSION)),
             ("function", Value::from(prepare.name.as_str())),
@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
             ("provenance", Value::from_serialize(&env.plan.provenance.identity())?),
         ]);
         let hash = identity.canonical_sha256()?;
-        let home = env.plan.facts.export_dir.join("_prepared").join(&prepare.name);
+        let home = export_dir.join("_prepared").join(&prepare.name);
         Ok(Self { env, prepare, hash, config, required, home })
     }
 
@@ -162,20 +162,18 @@ impl<'a> Work<'a> {
     /// Waits for another process that prepares the same: its result is ours.
     fn lock(&self) -> Result<FileLock, Error> {
         let path = self.home.join(format!("{}.lock", self.stem()));
-        let mut said = false;
-        loop {
-            if let Some(lock) = FileLock::try_acquire(&path, PATIENCE)? {
-                return Ok(lock);
-            }
-            if !said {
-                let holder = FileLock::holder(&path).unwrap_or_default();
+        let lock = lock::acquire(
+            &path,
+            PATIENCE,
+            || false,
+            |holder| {
                 tracing::info!(
                     "prepare `{}`: waiting for another process ({holder}) that prepares the same",
                     self.prepare.name
                 );
-                said = true;
-            }
-        }
+            },
+        )?;
+        Ok(lock.expect("the wait for a prepare is never given up"))
     }
 
     /// The value of a valid directory; an invalid one is cleared or moved aside.

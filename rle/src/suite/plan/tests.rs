@@ -1,8 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use super::*;
+use super::algorithms::resolve_config;
+use super::resolve::suite_facts;
+use crate::algorithm::spec::AlgorithmSpec;
 use crate::run::context::RunContext;
 use crate::run::result::RunResult;
+use crate::suite::config::SuiteConfig;
 
 #[derive(Serialize, Deserialize)]
 enum Optimiser {

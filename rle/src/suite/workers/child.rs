@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
@@ -13,15 +13,16 @@ use std::time::Duration;
 
 use super::debugger;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
+use super::socket::send;
 use crate::Error;
 use crate::algorithm::spec::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
 use crate::run::progress::{Progress, ProgressSnapshot};
 use crate::run::stop::{Listener, Stop};
-use crate::suite::exec::execute::Executor;
 use crate::suite::exec::isolate::Isolation;
 use crate::suite::exec::logging::Sending;
 use crate::suite::exec::prepare::Prepares;
+use crate::suite::exec::slot::SlotRunner;
 use crate::suite::plan::Plan;
 use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
@@ -39,9 +40,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(30);
 pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     let socket = take_socket()
         .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;
-    let mut lines = BufReader::new(
-        socket.try_clone().map_err(|error| Error::usage(format!("a worker's socket: {error}")))?,
-    );
+    let mut lines = BufReader::new(clone(&socket)?);
     let mut first = String::new();
     lines
         .read_line(&mut first)
@@ -53,11 +52,12 @@ pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     match run(&socket, handoff, specs, &stop) {
         Ok(outcome) => {
             let status = u8::from(matches!(outcome, SlotOutcome::Failed { .. }));
-            say(&socket, &Report::Outcome(outcome));
+            // A parent that is gone hears nothing.
+            let _ = send(&socket, &Report::Outcome(outcome));
             Ok(status)
         }
         Err(error) => {
-            say(&socket, &Report::Refused(error.to_string()));
+            let _ = send(&socket, &Report::Refused(error.to_string()));
             Ok(2)
         }
     }
@@ -78,6 +78,10 @@ fn take_socket() -> io::Result<UnixStream> {
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(UnixStream::from(socket))
+}
+
+fn clone(socket: &UnixStream) -> Result<UnixStream, Error> {
+    socket.try_clone().map_err(|error| Error::usage(format!("a worker's socket: {error}")))
 }
 
 /// Carries out the parent's orders; a parent that is gone is an order to stop.
@@ -122,7 +126,7 @@ fn run(
     let console = SuiteConsole::for_worker(reporter.watch());
     let isolation = Isolation::begin();
     let sending = Sending::default();
-    let mut executor = Executor {
+    let runner = SlotRunner {
         plan: &plan,
         isolation: &isolation,
         console: &console,
@@ -130,17 +134,12 @@ fn run(
         sending: &sending,
         prepares: Prepares::default(),
     };
-    let outcome = executor.run(slot);
+    let outcome = runner.run(slot);
     reporter.end();
-    sending.end().into_iter().for_each(|unsent| say(socket, &Report::Unsent(unsent)));
+    for unsent in sending.end() {
+        let _ = send(socket, &Report::Unsent(unsent));
+    }
     Ok(outcome)
-}
-
-fn say(mut socket: &UnixStream, report: &Report) {
-    let Ok(mut line) = serde_json::to_vec(report) else { return };
-    line.push(b'\n');
-    // A parent that is gone hears nothing.
-    let _ = socket.write_all(&line);
 }
 
 type Watched = Arc<Mutex<Option<Progress>>>;
@@ -154,9 +153,7 @@ struct Reporter {
 
 impl Reporter {
     fn begin(socket: &UnixStream) -> Result<Self, Error> {
-        let socket = socket
-            .try_clone()
-            .map_err(|error| Error::usage(format!("a worker's socket: {error}")))?;
+        let socket = clone(socket)?;
         let watched = Watched::default();
         let closing = Arc::new(AtomicBool::new(false));
         let (seen, closed) = (Arc::clone(&watched), Arc::clone(&closing));
@@ -167,7 +164,9 @@ impl Reporter {
                 if let Some(snapshot) = progress.map(|progress| progress.snapshot())
                     && sent.as_ref() != Some(&snapshot)
                 {
-                    report(&socket, &snapshot);
+                    let ProgressSnapshot { position, origin, total, ref message } = snapshot;
+                    let message = message.to_string();
+                    let _ = send(&socket, &Report::Progress { position, origin, total, message });
                     sent = Some(snapshot);
                 }
                 thread::park_timeout(REPORT_INTERVAL);
@@ -189,16 +188,4 @@ impl Reporter {
         self.thread.thread().unpark();
         let _ = self.thread.join();
     }
-}
-
-fn report(socket: &UnixStream, snapshot: &ProgressSnapshot) {
-    say(
-        socket,
-        &Report::Progress {
-            position: snapshot.position,
-            origin: snapshot.origin,
-            total: snapshot.total,
-            message: snapshot.message.to_string(),
-        },
-    );
 }

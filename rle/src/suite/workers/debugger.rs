@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::names::SlotId;
+use crate::near_match;
 use crate::run::stop::Stop;
-use crate::suite::config::selection::near_or_list;
 
 const VARIABLE: &str = "RLE_WAIT_FOR_DEBUGGER";
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Warns where the variable would have no effect in a start of these slots.
 pub(crate) fn check<'a>(slots: impl Iterator<Item = &'a SlotId>, in_workers: bool) {
@@ -32,7 +32,7 @@ pub(super) fn wait(slot: &SlotId, stop: &Stop) {
     }
     tracing::warn!("{slot} waits for a debugger: attach one to the process {pid}");
     while !is_traced() && !stop.is_requested() {
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -47,7 +47,7 @@ fn problem<'a>(
 ) -> Option<String> {
     let stems: Vec<String> = slots.map(SlotId::file_stem).collect();
     if !stems.iter().any(|stem| stem == asked) {
-        let known = near_or_list(asked, stems.iter().map(String::as_str));
+        let known = near_match::hint_or_list(asked, stems.iter().map(String::as_str));
         return Some(format!("which is no slot of this start{known}"));
     }
     let alone = "which only has an effect in a worker: add `--jobs 2`, or start this one process \

@@ -97,7 +97,7 @@ mod tests {
                 total: None,
                 message: "a\nb".to_owned(),
             },
-            Report::Outcome(SlotOutcome::Done { seconds: 0.1 }),
+            Report::Outcome(SlotOutcome::Complete { seconds: 0.1 }),
             Report::Outcome(SlotOutcome::Failed {
                 message: "line\n  caused by: \u{1F9E8}".to_owned(),
             }),

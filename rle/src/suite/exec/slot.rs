@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::Error;
-use crate::console::{self, SlotLog, SuiteConsole, set_slot_log};
+use crate::console::{SlotLog, SuiteConsole, set_slot_log};
 use crate::fs::FileLock;
 use crate::metrics::RunOutcome;
 use crate::profile::{self, StageTotal};
@@ -23,19 +23,18 @@ use crate::suite::exec::attempt::{
     Before, close, fail, first_head, interrupt_from_outside, now_text, segments_before,
 };
 use crate::suite::exec::isolate::{Failure, Isolation};
+use crate::suite::exec::lock::{self, SLOT_PATIENCE};
 use crate::suite::exec::logging::{RunLog, Sending};
 use crate::suite::exec::prepare::{PrepareEnv, Prepares};
+use crate::suite::exec::schedule::with_retries;
 use crate::suite::exec::timing::Segment;
 use crate::suite::exec::{summary, timing, tracking};
-use crate::suite::plan::{Plan, PlannedSlot};
+use crate::suite::plan::{Plan, PlannedSlot, required_paths};
 use crate::suite::report::SlotOutcome;
 use crate::value::Value;
 
-/// How long a slot's lock is tried before the slot counts as busy: probes hold it for an instant.
-pub(crate) const SLOT_PATIENCE: Duration = Duration::from_millis(200);
-
-/// What all slots of a start share.
-pub(crate) struct Executor<'a> {
+/// Runs slots in this process; this is what all slots of a start share.
+pub(crate) struct SlotRunner<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) isolation: &'a Isolation,
     pub(crate) console: &'a SuiteConsole,
@@ -53,9 +52,9 @@ struct Finished {
     log: RunLog,
 }
 
-impl Executor<'_> {
+impl SlotRunner<'_> {
     /// Computes a slot unless another process holds it or its record answers the request.
-    pub(crate) fn run(&mut self, slot: &PlannedSlot) -> SlotOutcome {
+    pub(crate) fn run(&self, slot: &PlannedSlot) -> SlotOutcome {
         let lock = match self.lock(slot) {
             Ok(Some(lock)) => lock,
             Ok(None) => return self.held_by_another(slot),
@@ -63,47 +62,30 @@ impl Executor<'_> {
         };
         let log = self.open_log(slot);
         set_slot_log(Some(&log));
-        let mut outcome = self.run_locked(slot, &log);
-        for retry in 1..=self.plan.options.retries {
-            let SlotOutcome::Failed { message } = &outcome else { break };
-            if self.stop.is_requested() {
-                break;
+        let outcome = with_retries(slot, self.plan.options.retries, self.stop, |retry| {
+            if retry > 0 {
+                self.prepares.forget_failures();
             }
-            log.line(format_args!("ERROR {} failed: {message}", slot.id));
-            tracing::warn!("{} failed, retry {retry}: {message}", slot.id);
-            self.prepares.forget_failures();
-            outcome = self.run_locked(slot, &log);
-        }
-        // Written by ourselves: a program of the user's may listen to no log line at all.
-        if let SlotOutcome::Failed { message } = &outcome {
-            log.line(format_args!("ERROR {} failed: {message}", slot.id));
-        }
-        self.console.slot_finished(&self.plan.label(slot), shown(&outcome));
+            let outcome = self.run_locked(slot, &log);
+            // Written by ourselves: a program of the user's may listen to no log line at all.
+            if let SlotOutcome::Failed { message } = &outcome {
+                log.line(format_args!("ERROR {} failed: {message}", slot.id));
+            }
+            outcome
+        });
+        self.console.slot_finished(&self.plan.label(slot), (&outcome).into());
         set_slot_log(None);
-        if let SlotOutcome::Failed { message } = &outcome {
-            tracing::error!("{} failed: {message}", slot.id);
-        }
         drop(lock);
         outcome
     }
 
+    /// The slot's lock; none where another process holds it and is not waited for.
     fn lock(&self, slot: &PlannedSlot) -> Result<Option<FileLock>, Error> {
         let path = record::lock_path(&self.plan.facts.export_dir, &slot.id);
-        let mut said = false;
-        loop {
-            let lock = FileLock::try_acquire(&path, SLOT_PATIENCE)?;
-            if lock.is_some() || self.plan.options.on_busy != OnBusy::Wait {
-                return Ok(lock);
-            }
-            if self.stop.is_requested() {
-                return Ok(None);
-            }
-            if !said {
-                let holder = FileLock::holder(&path).unwrap_or_default();
-                tracing::info!("{} is held by another process ({holder}): waiting", slot.id);
-                said = true;
-            }
-        }
+        let gives_up = || self.plan.options.on_busy != OnBusy::Wait || self.stop.is_requested();
+        lock::acquire(&path, SLOT_PATIENCE, gives_up, |holder| {
+            tracing::info!("{} is held by another process ({holder}): waiting", slot.id);
+        })
     }
 
     /// Its holder may have completed it already and be on its way out.
@@ -122,12 +104,12 @@ impl Executor<'_> {
         SlotLog::open(logs.join(format!("{}.log", slot.id.file_stem())))
     }
 
-    fn run_locked(&mut self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
+    fn run_locked(&self, slot: &PlannedSlot, log: &SlotLog) -> SlotOutcome {
         // Before anything is moved aside for a run that would end before it began.
         if self.stop.is_requested() {
             return SlotOutcome::NotRun;
         }
-        match self.clear_the_way(slot) {
+        match self.prepare_slot(slot) {
             Ok(None) => SlotOutcome::Reused,
             Ok(Some(before)) => self
                 .compute(slot, before, log)
@@ -138,7 +120,7 @@ impl Executor<'_> {
 
     /// Under the lock: decides again, moves aside what must not be overwritten, and returns what
     /// went before; none where the record is reused after all.
-    fn clear_the_way(&self, slot: &PlannedSlot) -> Result<Option<Before>, Error> {
+    fn prepare_slot(&self, slot: &PlannedSlot) -> Result<Option<Before>, Error> {
         let export_dir = &self.plan.facts.export_dir;
         archive::recover_slug(export_dir, slot.id.slug())?;
         let decision = self.plan.decide(slot)?;
@@ -160,7 +142,7 @@ impl Executor<'_> {
         if (decision.set_aside || archive::has_outputs(export_dir, &slot.id))
             && let Some(moved) = archive::set_aside(export_dir, &slot.id)?
         {
-            say_moved(slot, &decision, &moved);
+            warn_of_rerun(slot, &decision, &moved);
         }
         Ok(Some(Before { attempts, latest }))
     }
@@ -199,7 +181,7 @@ impl Executor<'_> {
     }
 
     fn compute(
-        &mut self,
+        &self,
         slot: &PlannedSlot,
         before: Before,
         log: &SlotLog,
@@ -286,7 +268,7 @@ impl Executor<'_> {
             recorded: &context.recorded_timings(),
         });
         record::write_record(path, &head, &metrics, &episodes)?;
-        Ok(SlotOutcome::Done { seconds: seconds_before + seconds })
+        Ok(SlotOutcome::Complete { seconds: seconds_before + seconds })
     }
 
     fn call(
@@ -314,12 +296,12 @@ impl Executor<'_> {
             seconds_before,
             stop_at_save: self.plan.options.stop_at_save.then(|| self.stop.clone()),
         });
-        let log = self.plan.log.begin(self.plan, slot, state);
+        let log = RunLog::begin(self.plan, slot, state);
         checkpoint.log_with(log.sink());
         let context = RunContext::from_parts(RunParts {
             common: Common::new(
                 Arc::clone(&self.plan.facts),
-                algorithm.required_paths.clone(),
+                required_paths(&self.plan.facts.export_dir, &algorithm.requirements),
                 progress.clone(),
             ),
             name: algorithm.spec.name.clone(),
@@ -386,7 +368,7 @@ fn episode_rows(episodes: &[Episode]) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
+fn warn_of_rerun(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
     let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
     let fields: Vec<&str> =
         decision.reasons.iter().filter_map(|reason| reason.path.as_deref()).collect();
@@ -406,14 +388,4 @@ fn say_moved(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
 fn say_reasons(slot: &PlannedSlot, decision: &Decision) {
     let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
     tracing::info!("{}: {}", slot.id, reasons.join("; "));
-}
-
-fn shown(outcome: &SlotOutcome) -> console::SlotOutcome {
-    match outcome {
-        SlotOutcome::Reused => console::SlotOutcome::Reused,
-        SlotOutcome::Done { .. } => console::SlotOutcome::Complete,
-        SlotOutcome::Failed { .. } => console::SlotOutcome::Failed,
-        SlotOutcome::Interrupted | SlotOutcome::NotRun => console::SlotOutcome::Interrupted,
-        SlotOutcome::Busy => console::SlotOutcome::Busy,
-    }
 }

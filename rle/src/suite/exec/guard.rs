@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use crate::Error;
 use crate::sync::Mutex;
 
-static TURN: Mutex<()> = Mutex::new(());
+static RUNNING: Mutex<()> = Mutex::new(());
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -14,29 +14,29 @@ thread_local! {
 
 /// The right to run a suite, until it is dropped.
 #[derive(Debug)]
-pub(in crate::suite) struct Turn {
+pub(in crate::suite) struct SuiteGuard {
     _guard: MutexGuard<'static, ()>,
 }
 
-impl Turn {
-    /// Waits for the suite that another thread runs.
+impl SuiteGuard {
+    /// Waits until no other thread runs a suite.
     ///
     /// # Errors
     /// When this thread is running one itself: it would wait for ever.
-    pub(in crate::suite) fn take() -> Result<Self, Error> {
+    pub(in crate::suite) fn acquire() -> Result<Self, Error> {
         if INSIDE.get() {
             return Err(Error::usage(
                 "a suite cannot be run from inside an algorithm or prepare of another suite; run \
                  it before or after, or in a process of its own",
             ));
         }
-        let guard = TURN.lock();
+        let guard = RUNNING.lock();
         INSIDE.set(true);
         Ok(Self { _guard: guard })
     }
 }
 
-impl Drop for Turn {
+impl Drop for SuiteGuard {
     fn drop(&mut self) {
         INSIDE.set(false);
     }
@@ -52,17 +52,17 @@ mod tests {
     use crate::{AlgorithmSpec, RunContext, RunResult};
 
     #[test]
-    fn a_second_suite_has_to_wait_and_then_has_its_turn() {
-        let first = Turn::take().unwrap();
+    fn a_second_suite_waits_for_the_first() {
+        let first = SuiteGuard::acquire().unwrap();
         let (sender, receiver) = mpsc::channel();
         let second = thread::spawn(move || {
-            sender.send(TURN.try_lock().is_none()).unwrap();
-            drop(Turn::take().unwrap());
+            sender.send(RUNNING.try_lock().is_none()).unwrap();
+            drop(SuiteGuard::acquire().unwrap());
         });
-        assert!(receiver.recv().unwrap(), "it need not wait");
+        assert!(receiver.recv().unwrap(), "it does not have to wait");
         drop(first);
         second.join().unwrap();
-        drop(Turn::take().unwrap());
+        drop(SuiteGuard::acquire().unwrap());
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The parent's side: starts a worker for each slot, follows it, and tells how it ended.
 
-use std::collections::VecDeque;
 use std::env;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,9 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::devices::Devices;
+use super::output::Outputs;
 use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
+use super::socket::send;
 use crate::Error;
-use crate::console::write_lines;
 use crate::machine::host;
 use crate::record::RecordHead;
 use crate::run::progress::{Progress, ProgressSnapshot};
@@ -25,28 +25,19 @@ use crate::suite::exec::logging::Unsent;
 use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
 
-/// How often a lane looks at the stop request and the clock.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a stop request and the clock are looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a worker that ran out of its time may take to save.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the output of a worker that is gone is waited for.
-const OUTPUT_GRACE: Duration = Duration::from_secs(5);
-
-/// A line of a worker's output that is longer is cut into pieces.
-const LINE_BYTES: u64 = 64 * 1024;
-
-/// The last lines of a worker's stderr: what the system said before it died.
-const LAST_LINES: usize = 5;
-
 /// Processes that are running, so that all can be ended at once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Living(Arc<Mutex<Vec<rustix::process::Pid>>>);
+pub(super) struct LiveWorkers(Arc<Mutex<Vec<rustix::process::Pid>>>);
 
-impl Living {
+impl LiveWorkers {
     /// Kills every worker with its children.
-    pub(crate) fn kill_all(&self) {
+    pub(super) fn kill_all(&self) {
         for pid in self.0.lock().drain(..) {
             // One that is gone already needs no killing.
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
@@ -60,8 +51,7 @@ impl Living {
     }
 
     fn remove(&self, pid: Option<rustix::process::Pid>) {
-        let mut living = self.0.lock();
-        living.retain(|living| Some(*living) != pid);
+        self.0.lock().retain(|live| Some(*live) != pid);
     }
 }
 
@@ -69,23 +59,23 @@ impl Living {
 pub(super) struct Launcher<'a> {
     pub(super) stop: &'a Stop,
     pub(super) devices: &'a Devices,
-    pub(super) living: &'a Living,
+    pub(super) live: &'a LiveWorkers,
     pub(super) timeout: Option<Duration>,
     /// Runs whose metrics were not sent, told at the end.
     pub(super) unsent: Mutex<Vec<Unsent>>,
 }
 
 /// How a worker ended.
-pub(super) enum Ended {
-    /// It said what became of the slot.
-    Said(SlotOutcome),
+pub(super) enum WorkerEnd {
+    /// It reported what became of the slot.
+    Reported(SlotOutcome),
     /// It could not even begin: the whole start is at fault.
     Refused(String),
     /// It died or was killed.
     Died(Death),
 }
 
-/// The end of a worker without a last word.
+/// The end of a worker that reported no outcome.
 pub(super) struct Death {
     pid: u32,
     /// When it was started, as records write it.
@@ -109,7 +99,7 @@ impl Death {
 
 impl Launcher<'_> {
     /// Runs a worker to its end.
-    pub(super) fn run(&self, handoff: &Handoff, progress: &Progress) -> Result<Ended, Error> {
+    pub(super) fn run(&self, handoff: &Handoff, progress: &Progress) -> Result<WorkerEnd, Error> {
         let share = self.devices.take();
         let (ours, theirs) = UnixStream::pair()
             .map_err(|error| Error::usage(format!("cannot make a socket: {error}")))?;
@@ -132,12 +122,12 @@ impl Launcher<'_> {
             .spawn()
             .map_err(|error| Error::usage(format!("cannot start a worker: {error}")))?;
         drop(command);
-        let pid = self.living.add(&child);
+        let pid = self.live.add(&child);
         let outputs = Outputs::forward(&mut child, &handoff.slot);
         let ended = self.follow(&mut child, &ours, handoff, progress);
         // A worker that goes on all the same is told by this.
         drop(ours);
-        self.living.remove(pid);
+        self.live.remove(pid);
         let last_lines = outputs.join();
         let (last, status, out_of_time) = ended?;
         let cause = match (out_of_time, self.timeout) {
@@ -148,38 +138,39 @@ impl Launcher<'_> {
         };
         match last {
             // One that was stopped in time has no result all the same.
-            Some(Ended::Said(SlotOutcome::Interrupted)) if out_of_time => {}
-            Some(said) => return Ok(said),
+            Some(WorkerEnd::Reported(SlotOutcome::Interrupted)) if out_of_time => {}
+            Some(end) => return Ok(end),
             None => {}
         }
-        let said_last = if last_lines.is_empty() || out_of_time {
+        let last_words = if last_lines.is_empty() || out_of_time {
             String::new()
         } else {
             format!("; it said last: {last_lines}")
         };
-        let cause = format!("{cause}{said_last}");
-        Ok(Ended::Died(Death { pid: child.id(), started_at, cause, out_of_time }))
+        let cause = format!("{cause}{last_words}");
+        Ok(WorkerEnd::Died(Death { pid: child.id(), started_at, cause, out_of_time }))
     }
 
-    /// Until the worker is gone: its last word, how it ended, and whether its time was over.
+    /// Follows the worker until it is gone: what it reported at the end, its exit status, and
+    /// whether its time was over.
     fn follow(
         &self,
         child: &mut Child,
         socket: &UnixStream,
         handoff: &Handoff,
         progress: &Progress,
-    ) -> Result<(Option<Ended>, ExitStatus, bool), Error> {
+    ) -> Result<(Option<WorkerEnd>, ExitStatus, bool), Error> {
         let reports = listen(socket)?;
         // One that does not even listen must not hold up its parent for longer than it may run.
         let _ = socket.set_write_timeout(self.timeout);
-        if let Err(error) = say(socket, handoff) {
-            tracing::warn!("{}: {error}", handoff.slot);
+        if let Err(error) = send(socket, handoff) {
+            tracing::warn!("{}: cannot send to a worker: {error}", handoff.slot);
         }
         let began = Instant::now();
         let (mut told_to_stop, mut out_of_time) = (false, None);
         let mut last = None;
         loop {
-            match reports.recv_timeout(LOOK) {
+            match reports.recv_timeout(POLL_INTERVAL) {
                 Ok(Report::Progress { position, origin, total, message }) => {
                     let message = message.into();
                     progress.follow(&ProgressSnapshot { position, origin, total, message });
@@ -187,8 +178,8 @@ impl Launcher<'_> {
                 Ok(Report::Unsent(unsent)) => {
                     self.unsent.lock().push(unsent);
                 }
-                Ok(Report::Outcome(outcome)) => last = Some(Ended::Said(outcome)),
-                Ok(Report::Refused(why)) => last = Some(Ended::Refused(why)),
+                Ok(Report::Outcome(outcome)) => last = Some(WorkerEnd::Reported(outcome)),
+                Ok(Report::Refused(why)) => last = Some(WorkerEnd::Refused(why)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -198,7 +189,7 @@ impl Launcher<'_> {
             if (self.stop.is_requested() || out_of_time.is_some()) && !told_to_stop {
                 told_to_stop = true;
                 // A worker that is gone already needs no order.
-                let _ = say(socket, &Order::Stop);
+                let _ = send(socket, &Order::Stop);
             }
             if out_of_time.is_some_and(|since| since.elapsed() > GRACE) {
                 kill_group(child);
@@ -231,13 +222,6 @@ fn end_descendants(child: &Child) {
     kill_group(child);
 }
 
-fn say(mut socket: &UnixStream, what: &impl serde::Serialize) -> Result<(), Error> {
-    let failed = |error: std::io::Error| Error::usage(format!("cannot speak to a worker: {error}"));
-    let mut line = serde_json::to_vec(what).map_err(|error| failed(error.into()))?;
-    line.push(b'\n');
-    socket.write_all(&line).map_err(failed)
-}
-
 /// Reads the worker's lines until it closes the socket, which its end does too.
 fn listen(socket: &UnixStream) -> Result<Receiver<Report>, Error> {
     let socket = socket
@@ -256,7 +240,7 @@ fn listen(socket: &UnixStream) -> Result<Receiver<Report>, Error> {
     Ok(reports)
 }
 
-/// Why a process ended without a word.
+/// Why a process ended without reporting an outcome.
 fn cause_text(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(9), _) => "its process was killed (SIGKILL): out of memory, or by hand".to_owned(),
@@ -270,70 +254,6 @@ fn cause_text(status: ExitStatus) -> String {
         }
         (None, Some(code)) => format!("its process exited with status {code} and no result"),
         (None, None) => "its process ended without a result".to_owned(),
-    }
-}
-
-/// Both output streams of a worker, passed on line by line.
-struct Outputs {
-    /// Disconnected when all streams have ended.
-    ended: Receiver<()>,
-    last_lines: Arc<Mutex<VecDeque<String>>>,
-}
-
-impl Outputs {
-    fn forward(child: &mut Child, slot: &str) -> Self {
-        let last_lines = Arc::new(Mutex::new(VecDeque::new()));
-        let (open, ended) = mpsc::channel::<()>();
-        if let Some(stream) = child.stdout.take() {
-            let (prefix, open) = (format!("{slot} | "), open.clone());
-            thread::spawn(move || {
-                let _open = open;
-                in_lines(stream, |line| show(&prefix, line));
-            });
-        }
-        if let Some(stream) = child.stderr.take() {
-            let (prefix, kept) = (format!("{slot} | "), Arc::clone(&last_lines));
-            thread::spawn(move || {
-                let _open = open;
-                in_lines(stream, |line| {
-                    show(&prefix, line);
-                    let mut kept = kept.lock();
-                    kept.push_back(line.trim().to_owned());
-                    if kept.len() > LAST_LINES {
-                        kept.pop_front();
-                    }
-                });
-            });
-        }
-        Self { ended, last_lines }
-    }
-
-    /// The last lines of stderr, in one.
-    fn join(self) -> String {
-        // A process that the worker left behind may keep them open for as long as it likes.
-        let _ = self.ended.recv_timeout(OUTPUT_GRACE);
-        let lines = self.last_lines.lock();
-        lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join(" / ")
-    }
-}
-
-fn show(prefix: &str, line: &str) {
-    write_lines(format!("{prefix}{line}\n").as_bytes());
-}
-
-/// Hands a stream over line by line, a long one in pieces.
-fn in_lines(stream: impl Read, mut seen: impl FnMut(&str)) {
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut line = Vec::new();
-        match reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        seen(&String::from_utf8_lossy(&line));
     }
 }
 
@@ -374,19 +294,5 @@ mod tests {
         assert!(!is_of(8, &here, "2026-11-29T13:18:00.000001Z"));
         assert!(!is_of(7, "elsewhere", "2026-11-29T13:18:00.000001Z"));
         assert!(!death.is_of(&sample::complete()));
-    }
-
-    #[test]
-    fn output_is_passed_on_in_pieces_of_bounded_size() {
-        let long = "x".repeat(3 * 64 * 1024);
-        let text = format!("first\n{long}\nlast without an end");
-        let mut lines = Vec::new();
-        in_lines(text.as_bytes(), |line| lines.push(line.to_owned()));
-        assert_eq!(
-            (lines[0].as_str(), lines.last().unwrap().as_str()),
-            ("first", "last without an end")
-        );
-        assert!(lines.iter().all(|line| line.len() <= 64 * 1024));
-        assert_eq!(lines[1..lines.len() - 1].concat(), long);
     }
 }

@@ -1,4 +1,4 @@
-//! The lines at the foot of a terminal, as bytes: drawn, taken away, and drawn again below what is
+//! The lines at the bottom of a terminal, as bytes: drawn, erased, and drawn again below what is
 //! logged meanwhile, also after the terminal has changed its width.
 
 use std::time::{Duration, Instant};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::bars::Bar;
 use super::text::{display_width, fit};
 
-/// A bar is at most so wide, and takes at most a quarter of the terminal.
+/// The columns of a bar at most; it also takes at most a quarter of the terminal.
 const WIDEST_BAR: usize = 16;
-/// A bar that is narrower tells nothing.
+/// A narrower bar is left out: it would show nothing.
 const NARROWEST_BAR: usize = 6;
 
 /// Bars are cut off at the edge, never broken: a terminal that is already narrower than it says
@@ -16,12 +16,12 @@ const NARROWEST_BAR: usize = 6;
 const NO_WRAPPING: &[u8] = b"\x1b[?7l";
 const WRAPPING: &[u8] = b"\x1b[?7h";
 
-/// A terminal may tell its new size so long after it has broken its lines anew.
+/// How long after breaking its lines anew a terminal may tell its new size.
 const RESIZE_DELAY: Duration = Duration::from_millis(400);
 
-/// What stands at the foot now. The cursor is behind its last character.
+/// The lines that are drawn now. The cursor is behind their last character.
 #[derive(Debug)]
-pub(super) struct Foot {
+pub(super) struct StatusArea {
     bars: Vec<Bar>,
     /// The columns that each line took when it was drawn.
     drawn: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) struct Foot {
     reflows: bool,
 }
 
-impl Foot {
+impl StatusArea {
     pub(super) const fn new(reflows: bool) -> Self {
         Self { bars: Vec::new(), drawn: Vec::new(), columns: 0, logged: None, reflows }
     }
@@ -108,14 +108,14 @@ fn line_text(bar: &Bar, room: usize) -> String {
     let width = (room / 4).min(WIDEST_BAR);
     match bar.progress {
         Some((position, total)) if width >= NARROWEST_BAR => {
-            format!("[{}] {}", drawing(position, total, width), bar.text)
+            format!("[{}] {}", bar_text(position, total, width), bar.text)
         }
         _ => bar.text.clone(),
     }
 }
 
 /// `=====>    `, full only when all is done.
-fn drawing(position: u64, total: u64, width: usize) -> String {
+fn bar_text(position: u64, total: u64, width: usize) -> String {
     let (position, total) = (u128::from(position.min(total)), u128::from(total));
     if total == 0 {
         return " ".repeat(width);
@@ -136,9 +136,9 @@ mod tests {
     use super::*;
 
     /// What the terminal gets for a change.
-    fn bytes(foot: &mut Foot, change: impl FnOnce(&mut Foot, &mut Vec<u8>)) -> String {
+    fn bytes(area: &mut StatusArea, change: impl FnOnce(&mut StatusArea, &mut Vec<u8>)) -> String {
         let mut bytes = Vec::new();
-        change(foot, &mut bytes);
+        change(area, &mut bytes);
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(text.matches("\x1b[?7l").count(), text.matches("\x1b[?7h").count(), "{text:?}");
         text.replace("\x1b[?7l", "").replace("\x1b[?7h", "")
@@ -151,10 +151,10 @@ mod tests {
         [Bar::of((50, 100), "slot".to_owned()), Bar { progress: None, text: "策略".repeat(9) }]
     }
 
-    fn drawn(columns: usize) -> (Foot, String) {
-        let mut foot = Foot::new(true);
-        let drawn = bytes(&mut foot, |foot, bytes| foot.show(&two_bars(), columns, bytes));
-        (foot, drawn)
+    fn drawn(columns: usize) -> (StatusArea, String) {
+        let mut area = StatusArea::new(true);
+        let drawn = bytes(&mut area, |area, bytes| area.show(&two_bars(), columns, bytes));
+        (area, drawn)
     }
 
     #[test]
@@ -166,44 +166,44 @@ mod tests {
 
     #[test]
     fn a_log_line_goes_above_the_bars() {
-        let (mut foot, bars) = drawn(31);
+        let (mut area, bars) = drawn(31);
         for line in ["a\tlog\n", "a\tlog"] {
-            let text = bytes(&mut foot, |foot, bytes| foot.log(line.as_bytes(), 31, bytes));
+            let text = bytes(&mut area, |area, bytes| area.log(line.as_bytes(), 31, bytes));
             assert_eq!(text, format!("{CLEAR}a\tlog\n{bars}"));
         }
     }
 
     #[test]
     fn no_bars_leave_nothing_behind() {
-        let (mut foot, _) = drawn(31);
-        let none = |foot: &mut Foot| bytes(foot, |foot, bytes| foot.show(&[], 31, bytes));
-        assert_eq!([none(&mut foot), none(&mut foot)], [CLEAR, ""]);
-        assert_eq!(bytes(&mut foot, |foot, bytes| foot.log(b"no line", 31, bytes)), "no line");
+        let (mut area, _) = drawn(31);
+        let none = |area: &mut StatusArea| bytes(area, |area, bytes| area.show(&[], 31, bytes));
+        assert_eq!([none(&mut area), none(&mut area)], [CLEAR, ""]);
+        assert_eq!(bytes(&mut area, |area, bytes| area.log(b"no line", 31, bytes)), "no line");
     }
 
     #[test]
     fn lines_that_a_narrower_terminal_broke_are_erased_whole() {
-        let narrow = |foot: &mut Foot| bytes(foot, |foot, bytes| foot.show(&[], 7, bytes));
-        let (mut foot, text) = drawn(41);
+        let narrow = |area: &mut StatusArea| bytes(area, |area, bytes| area.show(&[], 7, bytes));
+        let (mut area, text) = drawn(41);
         let widths: Vec<usize> = text.lines().map(display_width).collect();
         assert_eq!(widths, [17, 36]);
         let rest = "\x1b[A\x1b[2K".repeat(7);
-        assert_eq!(narrow(&mut foot), format!("{CLEAR}{rest}"));
-        let (mut foot, _) = drawn(41);
-        foot.reflows = false;
-        assert_eq!(narrow(&mut foot), CLEAR);
+        assert_eq!(narrow(&mut area), format!("{CLEAR}{rest}"));
+        let (mut area, _) = drawn(41);
+        area.reflows = false;
+        assert_eq!(narrow(&mut area), CLEAR);
     }
 
     #[test]
     fn a_line_of_log_is_not_erased_with_bars_that_were_broken() {
-        let (mut foot, bars) = drawn(41);
-        bytes(&mut foot, |foot, bytes| foot.log(b"log\n", 41, bytes));
-        let text = bytes(&mut foot, |foot, bytes| foot.show(&[], 7, bytes));
+        let (mut area, bars) = drawn(41);
+        bytes(&mut area, |area, bytes| area.log(b"log\n", 41, bytes));
+        let text = bytes(&mut area, |area, bytes| area.show(&[], 7, bytes));
         assert_eq!(text, CLEAR, "after {bars}");
     }
 
     #[test]
-    fn a_narrow_terminal_has_no_room_for_a_drawing() {
+    fn a_narrow_terminal_has_no_room_for_a_bar_text() {
         assert_eq!(drawn(25).1.lines().next(), Some("[===>  ] slot"));
         assert_eq!(drawn(24).1.lines().next(), Some("slot"));
         assert_eq!(drawn(4).1.lines().next(), Some("sl…"));
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_drawing_is_full_only_at_the_end() {
-        let of = |position, total| drawing(position, total, 8);
+        let of = |position, total| bar_text(position, total, 8);
         assert_eq!([of(0, 9), of(1, 1000), of(999, 1000)], ["        ", ">       ", "=======>"]);
         assert_eq!([of(9, 9), of(10, 9), of(0, 0)], ["========", "========", "        "]);
         assert_eq!(of(u64::MAX - 1, u64::MAX), "=======>");

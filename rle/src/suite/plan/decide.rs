@@ -1,0 +1,198 @@
+//! What happens to each slot of a plan now, and why.
+
+use std::collections::BTreeMap;
+#[cfg(feature = "cli")]
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::algorithm::spec::AlgorithmSpec;
+use crate::fs::FileLock;
+#[cfg(feature = "cli")]
+use crate::names::SlotId;
+use crate::names::Slug;
+use crate::record::decision::{self, ComparedRequest, Decision, Policy, SlotAction};
+use crate::record::{self, RecordState};
+use crate::run::checkpoint::{self, Found, Latest};
+use crate::suite::config::SuiteConfig;
+use crate::suite::plan::resolve::{Plan, PlannedSlot};
+use crate::suite::report::{SlotPlan, SuitePlan};
+
+impl Plan {
+    /// What would happen to a slot now.
+    ///
+    /// # Errors
+    /// When its record may be neither used nor replaced, naming the file and the way out.
+    pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
+        let policy = Policy {
+            resume: self.options.resume_completed_runs,
+            rerun: slot.rerun,
+            accept: &self.options.accept,
+        };
+        let state = record::read_state(&self.facts.export_dir, &slot.id)?;
+        let path = || record::record_path(&self.facts.export_dir, &slot.id);
+        match &state {
+            RecordState::Newer(version) => {
+                return Err(record::newer_error(&path(), *version));
+            }
+            RecordState::Unusable(problem) if !policy.rerun => {
+                let way_out =
+                    format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
+                return Err(Error::file(path(), way_out));
+            }
+            _ => {}
+        }
+        let request =
+            ComparedRequest { identity: &slot.identity, provenance: self.provenance.provenance() };
+        let decision = decision::decide(&self.facts.export_dir, &slot.id, &state, request, policy);
+        if decision.action == SlotAction::Run {
+            return self.with_checkpoint(slot, decision);
+        }
+        Ok(decision)
+    }
+
+    /// Whether a slot that has to run goes on from a checkpoint.
+    fn with_checkpoint(&self, slot: &PlannedSlot, decision: Decision) -> Result<Decision, Error> {
+        let wanted = self.options.resume_checkpoints
+            && !slot.rerun
+            && !decision.set_aside
+            && decision::unidentified(self.provenance.provenance()).is_none();
+        let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
+        Ok(match found {
+            Found::Newer { path, version } => {
+                let problem = checkpoint::newer_problem(version);
+                return Err(Error::Newer { path, problem });
+            }
+            Found::Nothing => decision,
+            Found::Latest { latest, problems } if wanted => {
+                let manifest = latest.manifest();
+                let mut text = format!(
+                    "goes on from checkpoint {}, saved at {} after {:.1} s",
+                    manifest.sequence, manifest.saved_at, manifest.seconds
+                );
+                for problem in problems {
+                    text.push_str("; passed over: ");
+                    text.push_str(&problem);
+                }
+                decision.resume_from(text)
+            }
+            Found::Latest { .. } => decision
+                .with_set_aside("its checkpoint is not wanted and is moved aside".to_owned()),
+            Found::Foreign(why) => {
+                decision.with_set_aside(format!("its checkpoint is moved aside: {why}"))
+            }
+            Found::Damaged(problems) => decision.with_set_aside(format!(
+                "its checkpoints are damaged and moved aside: {}",
+                problems.join("; ")
+            )),
+        })
+    }
+
+    /// The checkpoint that a slot goes on from.
+    pub(crate) fn latest_checkpoint(&self, slot: &PlannedSlot) -> Result<Option<Latest>, Error> {
+        let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
+        Ok(match found {
+            Found::Latest { latest, .. } => Some(latest),
+            _ => None,
+        })
+    }
+
+    /// Like [`decide`](Self::decide), and a slot that has to run but is held by another process
+    /// is busy.
+    pub(crate) fn inspect(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
+        let lock = record::lock_path(&self.facts.export_dir, &slot.id);
+        if !FileLock::is_held(&lock)? {
+            return self.decide(slot);
+        }
+        // Whoever holds the slot may be about to write it: what cannot be read is theirs to mend.
+        match self.decide(slot) {
+            Ok(decision) if decision.action == SlotAction::Reuse => Ok(decision),
+            _ => Ok(Decision::busy()),
+        }
+    }
+}
+
+/// A planned start with the decision about each slot.
+pub(crate) struct Start {
+    pub(in crate::suite) plan: Plan,
+    pub(in crate::suite) decisions: Vec<Decision>,
+}
+
+impl Start {
+    /// Plans a start and decides about its slots; changes no file.
+    ///
+    /// # Errors
+    /// As [`Plan::new`] and [`Plan::decide`].
+    pub(crate) fn new(config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
+        let mut start = Self { plan: Plan::new(config, specs)?, decisions: Vec::new() };
+        start.decide()?;
+        Ok(start)
+    }
+
+    /// Decides about all slots again.
+    pub(in crate::suite) fn decide(&mut self) -> Result<(), Error> {
+        let decisions = self.plan.slots.iter().map(|slot| self.plan.inspect(slot));
+        self.decisions = decisions.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    pub(crate) fn as_suite_plan(&self) -> SuitePlan {
+        let slots = self.plan.slots.iter().zip(&self.decisions);
+        let slots = slots
+            .map(|(slot, decision)| SlotPlan {
+                slot: slot.id.clone(),
+                action: decision.action,
+                reasons: decision.reasons.iter().cloned().chain(decision.accepted()).collect(),
+            })
+            .collect();
+        SuitePlan { slots }
+    }
+
+    /// The export directory, absolute, and the slots that a request is about.
+    ///
+    /// # Errors
+    /// As a start's, before anything runs.
+    #[cfg(feature = "cli")]
+    pub(crate) fn slots_of(
+        config: SuiteConfig,
+        specs: &[AlgorithmSpec],
+    ) -> Result<(PathBuf, Vec<SlotId>), Error> {
+        let plan = Plan::new(config, specs)?;
+        let slots = plan.slots.iter().map(|slot| slot.id.clone()).collect();
+        Ok((plan.facts.export_dir.clone(), slots))
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn export_dir(&self) -> &Path {
+        &self.plan.facts.export_dir
+    }
+
+    /// The slots to run: those that no record answers, and those whose record has yet to say
+    /// across which differences it is reused. As positions in [`Plan::slots`].
+    pub(in crate::suite) fn slots_to_run(&self) -> Vec<usize> {
+        let has_to_run = |&slot: &usize| {
+            let decision = &self.decisions[slot];
+            decision.action != SlotAction::Reuse || !decision.accepted.is_empty()
+        };
+        (0..self.plan.slots.len()).filter(has_to_run).collect()
+    }
+
+    /// Whether anything is computed or archived.
+    pub(in crate::suite) fn has_work(&self) -> bool {
+        let is_run = |decision: &Decision| decision.action != SlotAction::Reuse;
+        self.plan.options.restart_completed_runs || self.decisions.iter().any(is_run)
+    }
+
+    /// The sets of which every run of the window is requested and complete: each algorithm's
+    /// slug with its runs.
+    pub(in crate::suite) fn complete_sets(&self) -> Vec<(Slug, Vec<u32>)> {
+        let mut sets: BTreeMap<&Slug, Vec<u32>> = BTreeMap::new();
+        for (slot, decision) in self.plan.slots.iter().zip(&self.decisions) {
+            if decision.action == SlotAction::Reuse {
+                sets.entry(slot.id.slug()).or_default().push(slot.id.run_idx());
+            }
+        }
+        let window = self.plan.facts.num_runs as usize;
+        let complete = sets.into_iter().filter(|(_, runs)| runs.len() == window);
+        complete.map(|(slug, runs)| (slug.clone(), runs)).collect()
+    }
+}

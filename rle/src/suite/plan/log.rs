@@ -1,0 +1,52 @@
+//! What a start logs, and where: its settings resolved and checked.
+
+use crate::Error;
+use crate::metrics::{LogMode, LogOptions};
+use crate::run::context::SuiteFacts;
+use crate::suite::config::SuiteConfig;
+use crate::suite::exec::logging::{backends, level};
+
+/// What a start logs, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct LogPlan {
+    pub(in crate::suite) options: LogOptions,
+    pub(in crate::suite) project: String,
+    pub(in crate::suite) name: String,
+    pub(in crate::suite) tags: Vec<String>,
+}
+
+impl LogPlan {
+    /// Resolves and checks what is set.
+    pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
+        let log = &config.log;
+        log.level.as_deref().map(level).transpose()?;
+        let mut options = LogOptions::new(match &log.dir {
+            None => facts.export_dir.join("_logs"),
+            Some(dir) => std::path::absolute(dir)
+                .map_err(|error| Error::io("resolve the log directory", dir, error))?,
+        });
+        options.backends = match &log.backends {
+            Some(words) => backends(words)?,
+            None if cfg!(feature = "loggers") => options.backends,
+            None => Vec::new(),
+        };
+        if let Some(mode) = &log.mode {
+            options.mode = LogMode::parse(mode, &options.backends)?;
+        }
+        options.flush_interval = log.flush_interval.unwrap_or(options.flush_interval);
+        let last = facts.export_dir.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            options,
+            project: log.project.clone().unwrap_or_else(|| facts.env_name.clone()),
+            name: log.name.clone().unwrap_or_else(|| last.into_owned()),
+            tags: log.tags.clone(),
+        })
+    }
+
+    /// The directory of this start's metrics as records name it, where there are any.
+    pub(in crate::suite) fn recorded_dir(&self, facts: &SuiteFacts) -> Option<String> {
+        let directory = self.options.experiment_dir(&self.project, &self.name)?;
+        let stored = directory.strip_prefix(&facts.export_dir).unwrap_or(&directory);
+        Some(stored.to_string_lossy().into_owned())
+    }
+}

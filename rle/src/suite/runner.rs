@@ -1,0 +1,194 @@
+//! The course of a start: what has to run, in order, in this process or in workers.
+
+use crate::Error;
+use crate::console::SuiteConsole;
+use crate::fs::{FileLock, sweep_leftovers};
+use crate::names::Slug;
+use crate::record;
+use crate::record::archive;
+use crate::record::decision::SlotAction;
+use crate::run::stop::{Listener, Stop};
+use crate::suite::exec::isolate::Isolation;
+use crate::suite::exec::lock::SLOT_PATIENCE;
+use crate::suite::exec::logging::{Sending, Unsent};
+use crate::suite::exec::prepare::Prepares;
+use crate::suite::exec::slot::SlotRunner;
+use crate::suite::exec::{SuiteGuard, make_export_dir, schedule};
+use crate::suite::plan::{Plan, PlannedSlot, Start};
+use crate::suite::report::{SlotOutcome, SlotReport, SuiteReport};
+#[cfg(feature = "cli")]
+use crate::suite::workers::{self, Devices};
+
+/// Without the command line there is no generated program, and so there are no workers.
+#[cfg(not(feature = "cli"))]
+type Devices = std::convert::Infallible;
+
+/// What kind of program this is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A program with its own `main`: every slot runs in this process.
+    Library,
+    /// The generated program, which can start itself again for a slot.
+    #[cfg(feature = "cli")]
+    Program,
+}
+
+/// Runs what has to run when no other suite of this process does.
+///
+/// # Errors
+/// As [`Suite::run`](crate::Suite::run).
+pub(crate) fn run(
+    mut start: Start,
+    mut console: SuiteConsole,
+    mode: Mode,
+) -> Result<SuiteReport, Error> {
+    let _guard = SuiteGuard::acquire()?;
+    let devices = devices(&start.plan, mode)?;
+    make_ready(&mut start)?;
+    archive_complete_sets(&mut start)?;
+    let reused = start.plan.slots.len() - start.slots_to_run().len();
+    console.start(start.plan.slots.len(), reused);
+    let stop = Stop::default();
+    #[cfg(feature = "cli")]
+    workers::check_debugger(start.plan.slots.iter().map(|slot| &slot.id), devices.is_some());
+    let (outcomes, unsent) = match devices {
+        None => run_here(&start, &console, &stop),
+        #[cfg(feature = "cli")]
+        Some(devices) => workers::run(&start, &console, &stop, &devices)?,
+        #[cfg(not(feature = "cli"))]
+        Some(none) => match none {},
+    };
+    for (slot, outcome) in start.plan.slots.iter().zip(&outcomes) {
+        if *outcome == SlotOutcome::Busy {
+            console.slot_finished(&start.plan.label(slot), outcome.into());
+        }
+    }
+    console.finish();
+    unsent.iter().for_each(Unsent::warn);
+    Ok(report(&start.plan, outcomes, &stop))
+}
+
+/// What is dealt out to workers, where slots run in processes of their own: several at once, one
+/// that can be ended, or one that sees some of the GPUs.
+fn devices(plan: &Plan, mode: Mode) -> Result<Option<Devices>, Error> {
+    let options = &plan.options;
+    #[cfg(feature = "cli")]
+    if mode == Mode::Program {
+        if options.jobs == 1 && options.timeout.is_none() && options.gpus_per_run == 0 {
+            return Ok(None);
+        }
+        let (jobs, gpus) = (options.jobs as usize, options.gpus_per_run as usize);
+        return Devices::new(jobs, gpus, |name| std::env::var(name).ok()).map(Some);
+    }
+    #[cfg(not(feature = "cli"))]
+    let Mode::Library = mode;
+    if options.jobs > 1 {
+        return Err(Error::usage(format!(
+            "jobs({}): only a program made by #[rle::main] can run slots in processes of their own, \
+             because it can start itself again for one slot; use #[rle::main], or start several \
+             processes with their own run_numbers",
+            options.jobs
+        )));
+    }
+    if options.gpus_per_run > 0 {
+        return Err(Error::usage(format!(
+            "gpus_per_run({}): only a program made by #[rle::main] can give a run GPUs of its own, \
+             because they are set for a process; use #[rle::main], or set CUDA_VISIBLE_DEVICES",
+            options.gpus_per_run
+        )));
+    }
+    Ok(None)
+}
+
+/// Makes the export directory where something has to run, and completes what a killed process
+/// had begun to archive.
+fn make_ready(start: &mut Start) -> Result<(), Error> {
+    let export_dir = start.plan.facts.export_dir.clone();
+    let had_work = start.has_work();
+    if had_work {
+        make_export_dir(&export_dir)?;
+    }
+    // A set whose move was decided and not begun still looks complete where it was.
+    if archive::recover(&export_dir)? || had_work {
+        start.decide()?;
+    }
+    if start.has_work() {
+        if !had_work {
+            make_export_dir(&export_dir)?;
+        }
+        start.plan.provenance.begin();
+    }
+    sweep_leftovers(&record::runs_dir(&export_dir)).map(drop)
+}
+
+/// Runs slots in this process, one after the other.
+fn run_here(start: &Start, console: &SuiteConsole, stop: &Stop) -> (Vec<SlotOutcome>, Vec<Unsent>) {
+    let _listener = Listener::begin(stop, start.plan.options.stop_after, || {});
+    let isolation = Isolation::begin();
+    let sending = Sending::default();
+    let runner = SlotRunner {
+        plan: &start.plan,
+        isolation: &isolation,
+        console,
+        stop,
+        sending: &sending,
+        prepares: Prepares::default(),
+    };
+    let outcomes = schedule::run_all(start, stop, |slot| runner.run(slot));
+    (outcomes, sending.end())
+}
+
+fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {
+    let report = |(slot, outcome): (&PlannedSlot, SlotOutcome)| SlotReport {
+        slot: slot.id.clone(),
+        name: plan.algorithm(slot).spec.name.clone(),
+        outcome,
+    };
+    let interrupted = outcomes.contains(&SlotOutcome::Interrupted);
+    let is_left = |outcome| matches!(outcome, &SlotOutcome::NotRun | &SlotOutcome::Busy);
+    let left = stop.is_requested() && outcomes.iter().any(is_left);
+    SuiteReport {
+        slots: plan.slots.iter().zip(outcomes).map(report).collect(),
+        stopped: interrupted || left,
+    }
+}
+
+/// With `--restart-completed-runs`: archives each algorithm's set of which every run of the window
+/// is requested and complete, so that it is computed afresh.
+fn archive_complete_sets(start: &mut Start) -> Result<(), Error> {
+    if !start.plan.options.restart_completed_runs {
+        return Ok(());
+    }
+    for (slug, runs) in start.complete_sets() {
+        archive_set(&start.plan, &slug, &runs)?;
+    }
+    start.decide()
+}
+
+fn archive_set(plan: &Plan, slug: &Slug, runs: &[u32]) -> Result<(), Error> {
+    let export_dir = &plan.facts.export_dir;
+    let slots: Vec<&PlannedSlot> =
+        plan.slots.iter().filter(|slot| slot.id.slug() == slug).collect();
+    let mut locks = Vec::new();
+    for slot in &slots {
+        let path = record::lock_path(export_dir, &slot.id);
+        let Some(lock) = FileLock::try_acquire(&path, SLOT_PATIENCE)? else {
+            tracing::warn!(
+                "the complete set of `{slug}` is not archived: another process holds {}",
+                slot.id
+            );
+            return Ok(());
+        };
+        locks.push(lock);
+    }
+    archive::recover_slug(export_dir, slug)?;
+    for slot in &slots {
+        // Another start may have archived the set and be computing it afresh.
+        if plan.decide(slot)?.action != SlotAction::Reuse {
+            return Ok(());
+        }
+    }
+    let place = archive::archive_set(export_dir, slug, runs)?;
+    tracing::info!("the complete set of `{slug}` is archived in {}", place.display());
+    Ok(())
+}
