@@ -9,6 +9,7 @@ use std::process::{self, Command};
 use std::thread;
 
 use anyhow::bail;
+use rle::metrics::{Backend, LogMode};
 use rle::prelude::*;
 
 rle::stages! { climb }
@@ -127,8 +128,8 @@ fn main() -> SuiteConfig {
         .source_dir("../source")
         .flag("run_climber", true);
     match env::var("LOGS_SUITE").as_deref() {
-        Ok("wandb") => suite.log_backends(["wandb"]).log_project("suite").log_level("error"),
-        Ok("faulty") => suite.log_backends(["wandb"]).log_mode("cloud"),
+        Ok("wandb") => suite.log_backends([Backend::Wandb]).log_project("suite").log_level("error"),
+        Ok("faulty") => suite.log_mode(LogMode::Online).log_level("loud"),
         _ => suite,
     }
 }

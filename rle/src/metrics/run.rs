@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::Value;
 use crate::{Error, Slug, near_match};
 
 /// A program that shows metrics, for which files are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Backend {
     /// Event files of TensorBoard.
@@ -85,7 +88,8 @@ impl FromStr for Backend {
 }
 
 /// Whether a vendor's own tool sends a run to the vendor's service when it ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogMode {
     /// Files only.
@@ -130,6 +134,18 @@ impl LogMode {
                     near_match::hint(word, accepted())
                 ))
             })
+    }
+
+    /// A word that [`parse`](Self::parse) reads as this mode with these backends.
+    #[cfg(test)]
+    pub(crate) fn word(self, backends: &[Backend]) -> &'static str {
+        let has_online = backends.is_empty() || backends.iter().any(|&one| one != Backend::Swanlab);
+        match self {
+            Self::Offline => "offline",
+            Self::Online if has_online => "online",
+            Self::Online => "cloud",
+            Self::Disabled => "disabled",
+        }
     }
 }
 

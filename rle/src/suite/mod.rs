@@ -25,7 +25,7 @@ pub use config::{OnBusy, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
 #[cfg(feature = "cli")]
-pub(crate) use config::variants::{Variant, expand as expand_variants};
+pub(crate) use config::variants::expand as expand_variants;
 #[cfg(feature = "cli")]
 pub(crate) use exec::lock::SLOT_PATIENCE;
 pub(crate) use plan::Start;

@@ -17,7 +17,6 @@ impl ConfigFault {
     }
 
     /// The same fault seen from outside: its configuration stands under `prefix`.
-    #[cfg(feature = "cli")]
     #[must_use]
     pub(crate) fn under(mut self, prefix: &str) -> Self {
         let link = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };

@@ -21,6 +21,4 @@ pub use config_type::ConfigType;
 #[cfg(feature = "cli")]
 pub(crate) use fault::ConfigFault;
 pub(crate) use merge::merge;
-pub(crate) use text::set_untyped;
-#[cfg(feature = "cli")]
-pub(crate) use text::{BOOL_WORDS, bool_word};
+pub(crate) use text::{BOOL_WORDS, bool_word, set_untyped};

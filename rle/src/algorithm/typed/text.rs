@@ -34,7 +34,6 @@ fn number(word: &str) -> Option<Number> {
     float.map(Number::from)
 }
 
-#[cfg(feature = "cli")]
 /// What [`bool_word`] accepts, for messages.
 pub(crate) const BOOL_WORDS: &str = "true, false, 1, 0, yes, no, on, off";
 

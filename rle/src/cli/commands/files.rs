@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::cli::args::Invocation;
 use crate::cli::inspect::{Scope, Wanted};
-use crate::cli::layers::{self, Raw, Request};
+use crate::cli::layers::{self, Request};
 use crate::cli::show::Format;
+use crate::suite::config::raw::{Raw, parse_bool, parse_list, parse_uint};
 
 /// The files that one command is about, and its options.
 pub(in crate::cli) struct Inspection<'a> {
@@ -42,7 +43,7 @@ impl<'a> Inspection<'a> {
     ) -> Result<Self, Error> {
         let format = invocation.last("format");
         let format =
-            format.map_or(Ok(Format::default()), |text| layers::format(text, "--format"))?;
+            format.map_or(Ok(Format::default()), |text| layers::parse_format(text, "--format"))?;
         let root = named_root(invocation)?.unwrap_or_else(|| PathBuf::from(default_root));
         Ok(Self { scope: scope(root, None, invocation), format, invocation })
     }
@@ -57,7 +58,7 @@ impl<'a> Inspection<'a> {
         let given = self.invocation.values.iter().filter(|(name, _)| name == key);
         let mut list = Vec::new();
         for (_, text) in given {
-            list.extend(layers::words(&Raw::Text(text.clone()), origin)?);
+            list.extend(parse_list(&Raw::Text(text.clone()), origin)?);
         }
         Ok(list)
     }
@@ -65,13 +66,13 @@ impl<'a> Inspection<'a> {
     /// Whether a switch is on.
     pub(in crate::cli) fn is_on(&self, key: &str, origin: &str) -> Result<bool, Error> {
         let given = self.text(key);
-        given.map_or(Ok(false), |text| layers::truth(&Raw::Text(text.to_owned()), origin))
+        given.map_or(Ok(false), |text| parse_bool(&Raw::Text(text.to_owned()), origin))
     }
 
     /// A count, at least 1.
     pub(in crate::cli) fn count(&self, key: &str, origin: &str) -> Result<Option<usize>, Error> {
         let Some(text) = self.text(key) else { return Ok(None) };
-        match layers::whole::<u32>(&Raw::Text(text.to_owned()), origin, u32::MAX.into())? {
+        match parse_uint::<u32>(&Raw::Text(text.to_owned()), origin, u32::MAX.into())? {
             0 => Err(Error::usage(format!("{origin}: expected at least 1, found 0"))),
             count => Ok(Some(count as usize)),
         }

@@ -168,22 +168,8 @@ impl Trial<'_> {
     }
 
     fn run(&self, export_dir: &Path, stop_at_save: bool) -> Result<SlotOutcome, Error> {
-        let mut config = self.config.clone();
         self.provide_required(export_dir)?;
-        export_dir.clone_into(&mut config.export_dir);
-        config.algorithms = Some(vec![self.slot.slug().to_string()]);
-        config.run_numbers = Some(vec![self.slot.run_idx()]);
-        config.just_vis = false;
-        config.checkpoint_enabled = true;
-        config.resume_checkpoints = true;
-        config.restart_completed_runs = false;
-        config.rerun = Vec::new();
-        config.accept = Vec::new();
-        config.jobs = 1;
-        config.timeout = None;
-        config.stop_at_save = stop_at_save;
-        config.log.backends = Some(vec!["none".to_owned()]);
-        config.log.mode = None;
+        let config = self.config.for_trial(self.slot, export_dir, stop_at_save);
         let start = Start::new(config, self.specs)?;
         let mut report = suite::run(start, SuiteConsole::for_program(), Mode::Library)?;
         let slot = report.slots.pop().ok_or_else(|| Error::usage("no slot is selected"))?;

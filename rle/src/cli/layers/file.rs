@@ -7,12 +7,13 @@ use crate::Error;
 use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
 use crate::algorithm::typed;
 use crate::near_match;
-use crate::suite::Variant;
+use crate::suite::config::Variant;
+use crate::suite::config::raw::Raw;
 use crate::suite::config::selection::reserved_key;
 use crate::suite::config::settings::LOG_SECTION;
 use crate::value::Value;
 
-use crate::cli::layers::{Layers, Raw, log_setting, unknown_key};
+use crate::cli::layers::{Layers, log_setting, unknown_key};
 
 /// Applies the file at `path`.
 ///

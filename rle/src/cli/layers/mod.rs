@@ -2,8 +2,6 @@
 //! variables, `--set`, options.
 
 pub(super) mod file;
-mod log;
-mod read;
 
 use std::env;
 use std::ffi::OsString;
@@ -15,15 +13,13 @@ use crate::algorithm::typed;
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
 use crate::suite::SuiteConfig;
+use crate::suite::config::raw::{Given, Raw, parse_bool, parse_uint};
 use crate::suite::config::selection::flag_option;
-use crate::suite::config::settings::{Kind, LOG_SECTION, SETTINGS};
+use crate::suite::config::settings::{self, Kind, LOG_SECTION, SETTINGS};
 use crate::value::Value;
 
 use super::args::Invocation;
 use super::show::Format;
-pub(super) use log::setting as log_setting;
-use read::{duration, non_empty, on_busy, provenance_mode, run_numbers};
-pub(super) use read::{format, truth, whole, words};
 
 /// Variables that a flag's name could collide with but that mean something else.
 const OTHER_VARIABLES: [&str; 5] =
@@ -49,12 +45,6 @@ pub(super) struct Asked {
     pub(super) keep: Option<u32>,
     /// `archive prune --yes`.
     pub(super) yes: bool,
-}
-
-/// A value as a layer gives it.
-pub(super) enum Raw {
-    Text(String),
-    Value(Value),
 }
 
 /// Applies all layers.
@@ -148,11 +138,11 @@ impl<'a> Layers<'a> {
         match key {
             "set" => self.set(&text),
             "dry_run" => {
-                self.asked.dry_run = truth(&Raw::Text(text), origin)?;
+                self.asked.dry_run = parse_bool(&Raw::Text(text), origin)?;
                 Ok(())
             }
             "format" => {
-                self.asked.format = format(&text, origin)?;
+                self.asked.format = parse_format(&text, origin)?;
                 Ok(())
             }
             "why" => {
@@ -160,15 +150,15 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             "interruption" => {
-                self.asked.interruption = truth(&Raw::Text(text), origin)?;
+                self.asked.interruption = parse_bool(&Raw::Text(text), origin)?;
                 Ok(())
             }
             "keep" => {
-                self.asked.keep = Some(whole(&Raw::Text(text), origin, u64::from(u32::MAX))?);
+                self.asked.keep = Some(parse_uint(&Raw::Text(text), origin, u64::from(u32::MAX))?);
                 Ok(())
             }
             "yes" => {
-                self.asked.yes = truth(&Raw::Text(text), origin)?;
+                self.asked.yes = parse_bool(&Raw::Text(text), origin)?;
                 Ok(())
             }
             _ => self.assign(key, &Raw::Text(text), origin),
@@ -181,101 +171,27 @@ impl<'a> Layers<'a> {
             // It may stand in the shared configuration too: the later layer counts.
             self.config.common_config.remove(key);
         }
-        match key {
-            "num_runs" => self.config.num_runs = whole(raw, origin, u64::from(u32::MAX))?,
-            "base_seed" => self.config.base_seed = whole(raw, origin, u64::MAX)?,
-            "run_numbers" => self.config.run_numbers = Some(run_numbers(raw, origin)?),
-            "export_dir" => self.config.export_dir = non_empty(raw, origin, "a path")?.into(),
-            "algorithms" => self.config.algorithms = Some(self.algorithm_words(raw, origin)?),
-            "just_vis" => self.config.just_vis = truth(raw, origin)?,
-            "resume_completed_runs" => self.config.resume_completed_runs = truth(raw, origin)?,
-            "restart_completed_runs" => self.config.restart_completed_runs = truth(raw, origin)?,
-            "checkpoint_enabled" => self.config.checkpoint_enabled = truth(raw, origin)?,
-            "resume_checkpoints" => self.config.resume_checkpoints = truth(raw, origin)?,
-            "accept" => self.accept(raw, origin)?,
-            "jobs" => self.config.jobs = whole(raw, origin, u64::from(u32::MAX))?,
-            "gpus_per_run" => self.config.gpus_per_run = whole(raw, origin, u64::from(u32::MAX))?,
-            "fail_fast" => self.config.fail_fast = truth(raw, origin)?,
-            "retries" => self.config.retries = whole(raw, origin, u64::from(u32::MAX))?,
-            "timeout" => self.config.timeout = Some(duration(raw, origin)?),
-            "stop_after" => self.config.stop_after = Some(duration(raw, origin)?),
-            "on_busy" => self.config.on_busy = on_busy(raw, origin)?,
-            "rerun" => self.config.rerun.extend(words(raw, origin)?),
-            "provenance_mode" => self.config.provenance_mode = provenance_mode(raw, origin)?,
-            "provenance" => self.provenance(raw, origin)?,
-            "provenance_packages" => self.config.provenance_packages = words(raw, origin)?,
-            "provenance_inputs" => self.config.provenance_inputs = words(raw, origin)?,
-            key if log::is_setting(key) => log::assign(&mut self.config.log, key, raw, origin)?,
-            flag => {
-                let on = truth(raw, origin)?;
-                self.config.common_config.remove(flag);
-                self.config.flags.insert(flag.to_owned(), on);
-            }
-        }
-        Ok(())
-    }
-
-    /// Fields across whose differences records are reused; one without a name would be ignored.
-    fn accept(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
-        let fields = words(raw, origin)?;
-        let is_text = matches!(raw, Raw::Text(_));
-        if fields.iter().any(String::is_empty) || (fields.is_empty() && is_text) {
-            return Err(Error::usage(format!(
-                "{origin} names no field; give a path as `status` shows it, such as \
-                 provenance.source"
-            )));
-        }
-        self.config.accept.extend(fields);
-        Ok(())
-    }
-
-    /// A label may hold commas: a text that is one whole name is not split.
-    fn algorithm_words(&self, raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
-        if let Raw::Text(text) = raw
-            && self.specs.iter().any(|spec| spec.name == *text)
-        {
-            return Ok(vec![text.clone()]);
-        }
-        words(raw, origin)
-    }
-
-    /// One `KEY=VALUE`, or a table of a TOML file, over the caller's metadata.
-    fn provenance(&mut self, raw: &Raw, origin: &str) -> Result<(), Error> {
-        let metadata = std::mem::take(&mut self.config.provenance_metadata);
-        let mut metadata = Value::Object(metadata);
-        match raw {
-            Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table.clone()),
-            Raw::Text(text) => {
-                let (key, text) = text.split_once('=').ok_or_else(|| {
-                    Error::usage(format!(
-                        "{origin}: `{text}` has no `=`; expected KEY=VALUE such as ticket=EXP-12"
-                    ))
-                })?;
-                set_fact(&mut metadata, key, text).map_err(|fault| {
-                    Error::usage(format!("{origin}: {}", fault.under("provenance")))
-                })?;
-            }
-            Raw::Value(value) => {
-                return Err(Error::usage(format!("{origin}: expected a table, found `{value}`")));
-            }
-        }
-        if let Value::Object(metadata) = metadata {
-            self.config.provenance_metadata = metadata;
-        }
-        Ok(())
+        let given = Given { raw, origin, specs: self.specs };
+        settings::assign(&mut self.config, key, &given).unwrap_or_else(|| {
+            let on = parse_bool(raw, origin)?;
+            self.config.common_config.remove(key);
+            self.config.flags.insert(key.to_owned(), on);
+            Ok(())
+        })
     }
 
     /// Carries out one `--set PATH=VALUE`.
     fn set(&mut self, assignment: &str) -> Result<(), Error> {
         let origin = "--set";
         let (path, text) = split_assignment(assignment)?;
+        let raw = || Raw::Text(text.to_owned());
         let fault = |fault: typed::ConfigFault, root: &str| {
             Error::usage(format!("{origin} {assignment}: {}", fault.under(root)))
         };
         match path.as_slice() {
             [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {
                 typed::set_untyped(&mut self.config.env_config, rest, text)
-                    .map_err(|error| fault(error, "env_config"))
+                    .map_err(|error| fault(error, root))
             }
             [root, rest @ ..] if root == "common_config" && !rest.is_empty() => {
                 let table = std::mem::take(&mut self.config.common_config);
@@ -284,7 +200,7 @@ impl<'a> Layers<'a> {
                 if let Value::Object(table) = table {
                     self.config.common_config = table;
                 }
-                outcome.map_err(|error| fault(error, "common_config"))
+                outcome.map_err(|error| fault(error, root))
             }
             [root, algorithm, rest @ ..] if root == "algorithm_configs" && !rest.is_empty() => {
                 self.config.overrides.push(AlgorithmOverride {
@@ -295,37 +211,37 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             [root, key] if root == "provenance" => {
-                self.provenance(&Raw::Text(format!("{key}={text}")), origin)
+                self.assign(root, &Raw::Text(format!("{key}={text}")), origin)
             }
             [root, key] if root == LOG_SECTION => {
-                let setting = log::setting(key)?;
-                self.assign(setting, &Raw::Text(text.to_owned()), &format!("{origin} log.{key}"))
+                self.assign(log_setting(key)?, &raw(), &format!("{origin} log.{key}"))
             }
-            [key] if self.is_layered(key) => {
-                self.assign(key, &Raw::Text(text.to_owned()), &format!("{origin} {key}"))
-            }
-            _ => {
-                let root = path.first().map_or("", String::as_str);
-                let known = self.roots();
-                if known.contains(&root) {
-                    let example = match root {
-                        "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
-                        "provenance" => "provenance.KEY=VALUE",
-                        LOG_SECTION => "log.backend=wandb",
-                        "variants" => "algorithm_configs.\"VARIANT\".KEY=VALUE",
-                        _ => "env_config.KEY=VALUE",
-                    };
-                    return Err(Error::usage(format!(
-                        "{origin} {assignment}: the path ends too early or goes too deep; expected \
-                         a path such as {example}"
-                    )));
-                }
-                Err(Error::usage(format!(
-                    "{origin} {assignment}: there is no setting `{root}`{}",
-                    near_match::hint_or_list(root, known)
-                )))
-            }
+            [key] if self.is_layered(key) => self.assign(key, &raw(), &format!("{origin} {key}")),
+            _ => Err(self.misplaced(assignment, &path)),
         }
+    }
+
+    /// Why a path of `--set` names nothing that can be set.
+    fn misplaced(&self, assignment: &str, path: &[String]) -> Error {
+        let root = path.first().map_or("", String::as_str);
+        let known = self.roots();
+        if !known.contains(&root) {
+            return Error::usage(format!(
+                "--set {assignment}: there is no setting `{root}`{}",
+                near_match::hint_or_list(root, known)
+            ));
+        }
+        let example = match root {
+            "algorithm_configs" => "algorithm_configs.ALGORITHM.KEY=VALUE",
+            "provenance" => "provenance.KEY=VALUE",
+            LOG_SECTION => "log.backend=wandb",
+            "variants" => "algorithm_configs.\"VARIANT\".KEY=VALUE",
+            _ => "env_config.KEY=VALUE",
+        };
+        Error::usage(format!(
+            "--set {assignment}: the path ends too early or goes too deep; expected a path such as \
+             {example}"
+        ))
     }
 
     fn is_layered(&self, key: &str) -> bool {
@@ -370,13 +286,22 @@ fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
     Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
 }
 
-/// A fact that is there already decides by its kind how the text is read; a new one is a text.
-fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
-    if metadata.get(key).is_some() {
-        return typed::set_untyped(metadata, &[key.to_owned()], text);
-    }
-    metadata.insert(key, text);
-    Ok(())
+/// The setting of a key of the section `[log]`.
+///
+/// # Errors
+/// When there is none, with the near match.
+fn log_setting(key: &str) -> Result<&'static str, Error> {
+    let found = settings::log_keys().find(|(known, _)| *known == key);
+    found.map(|(_, setting)| setting).ok_or_else(|| {
+        let known: Vec<&str> = settings::log_keys().map(|(known, _)| known).collect();
+        let hint = near_match::hint(key, known.iter().copied());
+        Error::usage(format!("`log` has no key `{key}`{hint} (keys: {})", known.join(", ")))
+    })
+}
+
+pub(super) fn parse_format(text: &str, origin: &str) -> Result<Format, Error> {
+    Format::parse(text)
+        .ok_or_else(|| Error::usage(format!("{origin}: `{text}` is no format; use text or json")))
 }
 
 /// What a configuration file may hold beside its tables.

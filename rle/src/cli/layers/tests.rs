@@ -20,18 +20,6 @@ fn paths_may_quote_segments_that_hold_dots() {
     }
 }
 
-#[test]
-fn lists_are_read_in_every_form_that_launchers_write() {
-    let read = |text: &str| run_numbers(&Raw::Text(text.to_owned()), "x").ok();
-    assert_eq!(read("1"), Some(vec![1]));
-    assert_eq!(read("0,2"), Some(vec![0, 2]));
-    assert_eq!(read("[0, 2]"), Some(vec![0, 2]));
-    assert_eq!(read(""), Some(vec![]));
-    for bad in ["-1", "abc", "0,,1", "1.5", "[0"] {
-        assert_eq!(read(bad), None, "{bad}");
-    }
-}
-
 fn assigned(
     config: SuiteConfig,
     options: &[(&str, &str)],

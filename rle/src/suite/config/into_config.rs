@@ -1,6 +1,6 @@
 //! What the body of a generated program's `main` may give.
 
-use crate::suite::SuiteConfig;
+use crate::suite::config::SuiteConfig;
 
 /// What `#[rle::main]` accepts as the body's value: the configuration, or a result of it.
 pub trait IntoSuiteConfig {

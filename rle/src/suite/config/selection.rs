@@ -8,7 +8,9 @@ use crate::algorithm::spec::AlgorithmSpec;
 use crate::names::{SlotId, Slug};
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
-use crate::suite::config::SuiteConfig;
+use crate::suite::config::raw::{Given, Raw};
+use crate::suite::config::settings;
+use crate::suite::config::suite_config::SuiteConfig;
 use crate::value::Value;
 
 /// Moves what only selects or resumes out of the shared configuration, and refuses keys that
@@ -24,14 +26,10 @@ pub(crate) fn separate_common(
     let flags: BTreeSet<&str> = specs.iter().filter_map(|spec| spec.flag.as_deref()).collect();
     for key in EXCLUDED_COMMON_KEYS {
         let Some(value) = config.common_config.remove(key) else { continue };
-        let on = boolean(key, &value)?;
-        match key {
-            "resume_completed_runs" => config.resume_completed_runs = on,
-            "restart_completed_runs" => config.restart_completed_runs = on,
-            "checkpoint_enabled" => config.checkpoint_enabled = on,
-            "resume_checkpoints" => config.resume_checkpoints = on,
-            _ => config.just_vis = on,
-        }
+        boolean(key, &value)?;
+        let origin = format!("common_config.{key}");
+        let given = Given { raw: &Raw::Value(value), origin: &origin, specs };
+        settings::assign(config, key, &given).unwrap_or(Ok(()))?;
     }
     for &flag in &flags {
         let Some(value) = config.common_config.remove(flag) else { continue };

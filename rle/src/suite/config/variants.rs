@@ -2,27 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Error;
 use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
 use crate::algorithm::spec::{AlgorithmSpec, VariantOf};
 use crate::names::Slug;
 use crate::suite::config::selection;
-use crate::value::Value;
-
-/// A variant as the suite or a configuration file gives it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Variant {
-    /// Name or slug of the algorithm.
-    pub(crate) algorithm: String,
-    /// Replaces the slug that the variant's name gives.
-    pub(crate) slug: Option<String>,
-    /// Laid over the algorithm's configuration, key by key.
-    pub(crate) config: Value,
-    /// Where it was written, for messages.
-    pub(crate) origin: String,
-}
+use crate::suite::config::suite_config::Variant;
 
 /// The algorithms with their variants behind them, in the order of the variants' names.
 ///
@@ -70,6 +55,7 @@ pub(crate) fn expand(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
     use crate::{RunContext, RunResult, SuiteConfig};
 
     fn specs() -> Vec<AlgorithmSpec> {

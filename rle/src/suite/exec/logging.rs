@@ -1,144 +1,24 @@
 //! What a start logs, and where: resolved with its plan, and one logger for each run.
 
-use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::metrics::{
-    Backend, Current, LogReport, LoggedRun, MetricSink, MetricState, RunLogger, RunOutcome, Upload,
+    Current, LogReport, LoggedRun, MetricSink, MetricState, RunLogger, RunOutcome, Upload,
     UploadOutcome,
 };
 use crate::names::SlotId;
-use crate::near_match;
 use crate::record::identity::object;
 use crate::record::{LogLoss, RecordHead};
 use crate::run::result::DURATIONS;
-use crate::suite::config::SuiteConfig;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::sync::Mutex;
 use crate::value::Value;
 
-/// The levels of the console.
-pub(crate) const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-
 /// How long the vendor's tool is waited for at the end; after that it goes on by itself.
 const SENDING_PATIENCE: Duration = Duration::from_mins(1);
-
-/// The `[log]` section: no part of any request's identity.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LogSettings {
-    pub(crate) level: Option<String>,
-    /// Their names; none at all is TensorBoard, where this program has it.
-    pub(crate) backends: Option<Vec<String>>,
-    pub(crate) project: Option<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) dir: Option<PathBuf>,
-    pub(crate) mode: Option<String>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) flush_interval: Option<Duration>,
-}
-
-impl SuiteConfig {
-    /// For which programs metrics are logged: `tensorboard` (which is the default), `wandb`,
-    /// `swanlab`, or `none`. None of what is set about logging is part of a run's identity.
-    ///
-    /// ```
-    /// let suite = rle::SuiteConfig::new("pursuit")
-    ///     .log_backends(["tensorboard", "wandb"])
-    ///     .log_project("shields");
-    /// # let _ = suite;
-    /// ```
-    pub fn log_backends<I, S>(mut self, backends: I) -> Self
-    where
-        I: IntoIterator<Item = S>,
-        S: Into<String>,
-    {
-        self.log.backends = Some(backends.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The project that runs belong to (the environment's name).
-    pub fn log_project(mut self, project: impl Into<String>) -> Self {
-        self.log.project = Some(project.into());
-        self
-    }
-
-    /// The experiment within the project (the export directory's last component).
-    pub fn log_name(mut self, name: impl Into<String>) -> Self {
-        self.log.name = Some(name.into());
-        self
-    }
-
-    /// Where metrics are logged (`_logs` in the export directory); a relative path counts from the
-    /// current directory.
-    pub fn log_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.log.dir = Some(path.into());
-        self
-    }
-
-    /// What W&B and SwanLab do beyond files: `offline` (nothing, the default), `online` or `cloud`
-    /// (their own tools send each run when it ends), `disabled` (no files either).
-    pub fn log_mode(mut self, mode: impl Into<String>) -> Self {
-        self.log.mode = Some(mode.into());
-        self
-    }
-
-    /// Tags of every run, where the backend has them.
-    pub fn log_tags<I, S>(mut self, tags: I) -> Self
-    where
-        I: IntoIterator<Item = S>,
-        S: Into<String>,
-    {
-        self.log.tags = tags.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// How much of the metrics a killed process may lose (2 s).
-    pub fn log_flush_interval(mut self, interval: Duration) -> Self {
-        self.log.flush_interval = Some(interval);
-        self
-    }
-
-    /// What the generated program's console shows: `error`, `warn`, `info` (the default), `debug`,
-    /// `trace` or `off`, unless `RLE_LOG` or `RUST_LOG` say more.
-    pub fn log_level(mut self, level: impl Into<String>) -> Self {
-        self.log.level = Some(level.into());
-        self
-    }
-}
-
-/// The level that a word means.
-///
-/// # Errors
-/// Names the accepted words and the near match.
-pub(crate) fn level(word: &str) -> Result<&'static str, Error> {
-    let lower = word.trim().to_lowercase();
-    LEVELS.into_iter().find(|level| *level == lower).ok_or_else(|| {
-        Error::usage(format!(
-            "`{word}` is no log level, accepted: {}{}",
-            LEVELS.join(", "),
-            near_match::hint(word, LEVELS)
-        ))
-    })
-}
-
-/// The backends that the words mean.
-///
-/// # Errors
-/// When one is none, or this program is built without any.
-pub(crate) fn backends(words: &[String]) -> Result<Vec<Backend>, Error> {
-    let backends = Backend::parse_list(&words.join(","))?;
-    match backends.first() {
-        Some(first) if !cfg!(feature = "loggers") => Err(Error::usage(format!(
-            "log backend `{first}`: this program is built without the feature `loggers` of the \
-             crate `rle`; turn it on, or use none"
-        ))),
-        _ => Ok(backends),
-    }
-}
 
 /// What runs can be told apart by, under the names that configuration files have.
 fn run_config(plan: &Plan, slot: &PlannedSlot) -> Value {
@@ -304,28 +184,6 @@ fn send(slot: &str, upload: &Upload) -> Option<Unsent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_are_read_in_any_case_and_others_find_their_neighbour() {
-        assert_eq!(level(" Warn ").unwrap(), "warn");
-        let refused = level("wran").unwrap_err().to_string();
-        assert!(refused.ends_with("did you mean `warn`?"), "{refused}");
-    }
-
-    #[test]
-    fn backends_need_their_feature_and_none_needs_nothing() {
-        let words = |words: &[&str]| -> Vec<String> {
-            words.iter().map(|word| (*word).to_owned()).collect()
-        };
-        assert_eq!(backends(&words(&["none"])).unwrap(), []);
-        let asked = backends(&words(&["wandb", "tensorboard"]));
-        if cfg!(feature = "loggers") {
-            assert_eq!(asked.unwrap(), [Backend::Wandb, Backend::TensorBoard]);
-        } else {
-            let refused = asked.unwrap_err().to_string();
-            assert!(refused.contains("without the feature `loggers`"), "{refused}");
-        }
-    }
 
     #[test]
     fn nothing_lost_is_nothing_said() {

@@ -1,10 +1,10 @@
-//! What a start logs, and where: its settings resolved and checked.
+//! What a start logs, and where: resolved and checked with its plan.
 
 use crate::Error;
-use crate::metrics::{LogMode, LogOptions};
+use crate::metrics::LogOptions;
 use crate::run::context::SuiteFacts;
 use crate::suite::config::SuiteConfig;
-use crate::suite::exec::logging::{backends, level};
+use crate::suite::config::log;
 
 /// What a start logs, resolved.
 #[derive(Clone, Debug)]
@@ -18,28 +18,29 @@ pub(crate) struct LogPlan {
 impl LogPlan {
     /// Resolves and checks what is set.
     pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
-        let log = &config.log;
-        log.level.as_deref().map(level).transpose()?;
-        let mut options = LogOptions::new(match &log.dir {
+        let settings = &config.log;
+        settings.level.as_deref().map(log::parse_level).transpose()?;
+        let mut options = LogOptions::new(match &settings.dir {
             None => facts.export_dir.join("_logs"),
             Some(dir) => std::path::absolute(dir)
                 .map_err(|error| Error::io("resolve the log directory", dir, error))?,
         });
-        options.backends = match &log.backends {
-            Some(words) => backends(words)?,
+        options.backends = match &settings.backends {
+            Some(backends) => backends.clone(),
             None if cfg!(feature = "loggers") => options.backends,
             None => Vec::new(),
         };
-        if let Some(mode) = &log.mode {
-            options.mode = LogMode::parse(mode, &options.backends)?;
+        log::check_built(&options.backends)?;
+        if let Some(mode) = &settings.mode {
+            options.mode = mode.resolve(&options.backends)?;
         }
-        options.flush_interval = log.flush_interval.unwrap_or(options.flush_interval);
+        options.flush_interval = settings.flush_interval.unwrap_or(options.flush_interval);
         let last = facts.export_dir.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
             options,
-            project: log.project.clone().unwrap_or_else(|| facts.env_name.clone()),
-            name: log.name.clone().unwrap_or_else(|| last.into_owned()),
-            tags: log.tags.clone(),
+            project: settings.project.clone().unwrap_or_else(|| facts.env_name.clone()),
+            name: settings.name.clone().unwrap_or_else(|| last.into_owned()),
+            tags: settings.tags.clone(),
         })
     }
 

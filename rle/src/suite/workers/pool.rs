@@ -69,13 +69,8 @@ impl WorkerPool<'_> {
     }
 
     fn attempt(&self, slot: &PlannedSlot, progress: &Progress) -> SlotOutcome {
-        let mut config = self.plan.options.clone();
-        config.retries = 0;
-        config.jobs = 1;
-        config.timeout = None;
-        config.stop_after = None;
         let handoff = Handoff {
-            config,
+            config: self.plan.options.for_worker(),
             provenance: self.plan.provenance.to_hand_over(),
             slot: slot.id.to_string(),
             request_hash: slot.identity.hash().to_owned(),
