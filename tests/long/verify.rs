@@ -62,6 +62,16 @@ fn a_learner_that_resumes_as_if_unbroken_passes() {
 }
 
 #[test]
+fn a_trial_takes_over_no_limit_of_the_suite() {
+    let lab = Lab::new();
+    let options = ["--gpus-per-run=1", "--retries=2", "--stop-after=0s", "--fail-fast", "--jobs=3"];
+    proof(&lab, &options).ok();
+    let words = ["verify", "--interruption", "--algorithms=steady"];
+    let ended = lab.run_with(&words, &[("LAB_SUITE", "limited")]).ok();
+    assert!(ended.stdout.contains("equal their unbroken runs: steady:0"), "{}", ended.stdout);
+}
+
+#[test]
 fn a_learner_that_forgets_its_generator_is_caught() {
     let lab = Lab::new();
     let ended = proof(&lab, &["--set=algorithm_configs.steady.forgets=true"]).ends(1);

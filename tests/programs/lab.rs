@@ -2,7 +2,7 @@
 //!
 //! `LAB_ERROR` and `LAB_PANIC` list slots that fail, `LAB_WAIT` names a slot and a socket on
 //! which it reports and waits, `LAB_TRACE` a file that every call is written to, `LAB_TELL` a
-//! variable whose value goes there too, `LAB_SUITE` a faulty suite, `LAB_SOURCE` the source tree. None of them is part of a request. `long` has more.
+//! variable whose value goes there too, `LAB_SUITE` another suite, `LAB_SOURCE` the source tree. None of them is part of a request. `long` has more.
 
 mod long;
 
@@ -12,6 +12,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rle::prelude::*;
@@ -426,6 +427,7 @@ fn main() -> rle::Result<SuiteConfig> {
         "seeds" => suite.seeds_by_run([(1, seeds([("learner", 6), ("env", u64::MAX)]))]),
         "wrong seeds" => suite.seeds_by_run([(1, seeds([("learner", 5), ("env", 1)]))]),
         "variant" => suite.variant("Alpha fast", "alpha", lr(0.25)),
+        "limited" => suite.gpus_per_run(1).retries(2).stop_after(Duration::ZERO).fail_fast(true),
         "error" => bail!("no map named `{}`", environment.map),
         _ => suite,
     })

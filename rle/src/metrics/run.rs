@@ -135,18 +135,6 @@ impl LogMode {
                 ))
             })
     }
-
-    /// A word that [`parse`](Self::parse) reads as this mode with these backends.
-    #[cfg(test)]
-    pub(crate) fn word(self, backends: &[Backend]) -> &'static str {
-        let has_online = backends.is_empty() || backends.iter().any(|&one| one != Backend::Swanlab);
-        match self {
-            Self::Offline => "offline",
-            Self::Online if has_online => "online",
-            Self::Online => "cloud",
-            Self::Disabled => "disabled",
-        }
-    }
 }
 
 /// One run, as the backends are to show it.

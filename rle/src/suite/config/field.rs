@@ -38,11 +38,7 @@ pub(crate) enum Field<'a> {
     Facts(&'a mut BTreeMap<String, Value>),
     Backends(&'a mut Option<Vec<Backend>>),
     Level(&'a mut Option<String>),
-    #[allow(dead_code)]
-    LogMode {
-        mode: &'a mut Option<LogModeSetting>,
-        backends: &'a Option<Vec<Backend>>,
-    },
+    LogMode(&'a mut Option<LogModeSetting>),
 }
 
 impl Field<'_> {
@@ -79,7 +75,7 @@ impl Field<'_> {
                 let word = parse_non_empty(raw, origin, "a level")?;
                 *level = Some(log::parse_level(&word).map_err(explain)?.to_owned());
             }
-            Self::LogMode { mode, .. } => {
+            Self::LogMode(mode) => {
                 *mode = Some(LogModeSetting::Word(parse_non_empty(raw, origin, "a mode")?));
             }
         }
@@ -114,10 +110,7 @@ impl Field<'_> {
             Self::ProvenanceMode(mode) => word(Value::from_serialize(mode)),
             Self::Facts(facts) => Value::Object(facts.clone()),
             Self::Backends(list) => Value::from(list.as_ref().map(backends)),
-            Self::LogMode { mode, backends } => {
-                let backends = backends.as_deref().unwrap_or_default();
-                Value::from(mode.as_ref().map(|mode| mode.word(backends)))
-            }
+            Self::LogMode(mode) => word(Value::from_serialize(mode)),
         }
     }
 
@@ -142,9 +135,7 @@ impl Field<'_> {
             (Self::ProvenanceMode(to), Self::ProvenanceMode(from)) => *to = *from,
             (Self::Facts(to), Self::Facts(from)) => to.clone_from(from),
             (Self::Backends(to), Self::Backends(from)) => to.clone_from(from),
-            (Self::LogMode { mode: to, .. }, Self::LogMode { mode: from, .. }) => {
-                to.clone_from(from);
-            }
+            (Self::LogMode(to), Self::LogMode(from)) => to.clone_from(from),
             _ => unreachable!("one setting is kept in one kind of field"),
         }
     }

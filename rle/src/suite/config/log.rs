@@ -46,15 +46,6 @@ impl LogModeSetting {
             Self::Word(word) => LogMode::parse(word, backends),
         }
     }
-
-    #[cfg(test)]
-    /// A word that means the mode with these backends.
-    pub(super) fn word(&self, backends: &[Backend]) -> String {
-        match self {
-            Self::Word(word) => word.clone(),
-            Self::Mode(mode) => mode.word(backends).to_owned(),
-        }
-    }
 }
 
 /// The level that a word means.
@@ -117,17 +108,6 @@ mod tests {
         } else {
             let refused = asked.unwrap_err().to_string();
             assert!(refused.contains("without the feature `loggers`"), "{refused}");
-        }
-    }
-
-    #[test]
-    fn the_word_of_a_mode_is_read_as_that_mode() {
-        let lists = [vec![], vec![Backend::Wandb], vec![Backend::Swanlab], Backend::ALL.to_vec()];
-        for backends in lists {
-            for mode in [LogMode::Offline, LogMode::Online, LogMode::Disabled] {
-                let word = LogModeSetting::Mode(mode).word(&backends);
-                assert_eq!(LogMode::parse(&word, &backends).unwrap(), mode, "{backends:?}");
-            }
         }
     }
 }

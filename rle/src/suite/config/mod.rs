@@ -1,8 +1,8 @@
 //! The suite's values: what a program's code sets, what other layers set over it, and what a child
 //! process inherits. It never reads files, variables or the command line, and runs nothing.
 //!
-//! - `raw`: a value as a layer gives it, and its readers.
 //! - `on_busy`: what a start does about a slot that another process holds.
+//! - `raw`: a value as a layer gives it, and its readers.
 //! - `log`: what is set about logging.
 //! - `field`: the kinds of values that settings have, each read from a raw value and given back.
 //! - `suite_config`: the suite's values and their builder.

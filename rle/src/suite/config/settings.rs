@@ -283,7 +283,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         Kind::Value,
         "MODE",
         "wandb: online, offline, shared or disabled; swanlab: cloud, local, offline or disabled",
-        |config| Field::LogMode { mode: &mut config.log.mode, backends: &config.log.backends },
+        |config| Field::LogMode(&mut config.log.mode),
     )
     .in_log("mode"),
     setting(
