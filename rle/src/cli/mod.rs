@@ -91,7 +91,7 @@ fn carry_out(
             let specs = expand_variants(&specs, &request.config.variants)?;
             list::list(&specs, format)
         }
-        Command::Status => status(request, specs),
+        Command::Status => status(request, &specs),
         Command::Verify if request.asked.interruption => {
             verify::interruption(&request.config, &specs, format)
         }
@@ -109,13 +109,13 @@ fn carry_out(
         Command::Locks => locks::locks(&Inspection::of_program(&request, &invocation)?),
         // Printed before the suite is asked for anything.
         Command::Completions => Ok(0),
-        Command::Run if request.asked.dry_run => status(request, specs),
-        Command::Run => run(request.config, specs, format, program),
+        Command::Run if request.asked.dry_run => status(request, &specs),
+        Command::Run => run(request.config, &specs, format, program),
     }
 }
 
-fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
-    let start = Start::new(request.config, &specs)?;
+fn status(request: Request, specs: &[AlgorithmSpec]) -> Result<u8, Error> {
+    let start = Start::new(request.config, specs)?;
     let mut plan = start.as_suite_plan();
     match &request.asked.why {
         None => show::plan(&plan, start.export_dir(), request.asked.format)?,
@@ -136,7 +136,7 @@ fn status(request: Request, specs: Vec<AlgorithmSpec>) -> Result<u8, Error> {
 
 fn run(
     config: SuiteConfig,
-    specs: Vec<AlgorithmSpec>,
+    specs: &[AlgorithmSpec],
     format: Format,
     program: Program,
 ) -> Result<u8, Error> {
@@ -145,7 +145,7 @@ fn run(
             "this program is built with panic = \"abort\": a panic in one slot ends them all"
         );
     }
-    let start = Start::new(config, &specs)?;
+    let start = Start::new(config, specs)?;
     let export_dir = start.export_dir().to_owned();
     let report = suite::run(start, SuiteConsole::for_program(), Mode::Program)?;
     if let Err(error) = show::report(&report, &export_dir, format) {

@@ -57,7 +57,8 @@ mod report;
 mod run;
 mod run_logger;
 mod sink;
-#[cfg(all(test, feature = "loggers"))]
+#[cfg(feature = "loggers")]
+#[cfg(test)]
 mod tests;
 mod upload;
 mod writer;

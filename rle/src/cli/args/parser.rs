@@ -58,7 +58,7 @@ impl Grammar<'_> {
                 self.with_options(clap, *default, flags)
             }
             (Extent::Path([_, ..]), _) => clap,
-            (_, Some(_)) => self.with_most_used(clap),
+            (_, Some(_)) => Self::with_most_used(clap),
             (_, None) => {
                 self.with_common(clap).subcommand_required(true).arg_required_else_help(true)
             }
@@ -160,7 +160,7 @@ impl Grammar<'_> {
         }
         for (flag, names) in selected {
             clap = clap.arg(
-                bool_arg(flag.to_owned(), flag_option(flag))
+                bool_arg(flag.to_owned(), &flag_option(flag))
                     .help(format!("select {}", names.join(", ")))
                     .help_heading("Algorithms"),
             );
@@ -168,7 +168,7 @@ impl Grammar<'_> {
         clap
     }
 
-    fn with_most_used(&self, clap: Clap) -> Clap {
+    fn with_most_used(clap: Clap) -> Clap {
         let most_used = SETTINGS.iter().filter(|setting| MOST_USED.contains(&setting.key));
         most_used.fold(clap.next_display_order(None), |clap, setting| {
             clap.arg(option(setting, setting.help).help_heading(heading(setting.key)))
@@ -244,14 +244,14 @@ fn leaves(commands: &'static [CommandSpec]) -> Vec<Command> {
 fn option(setting: &Setting, help: &'static str) -> Arg {
     let long = setting.key.replace('_', "-");
     let arg = match setting.kind {
-        Kind::Bool => bool_arg(setting.key.to_owned(), long),
+        Kind::Bool => bool_arg(setting.key.to_owned(), &long),
         _ => Arg::new(setting.key).long(long).value_name(setting.value_name),
     };
     let is_repeated = setting.kind == Kind::Repeated;
     arg.help(help).action(if is_repeated { ArgAction::Append } else { ArgAction::Set })
 }
 
-fn bool_arg(key: String, option: String) -> Arg {
+fn bool_arg(key: String, option: &str) -> Arg {
     let long = option.trim_start_matches("--").to_owned();
     Arg::new(key).long(long).value_name("BOOL").num_args(0..=1)
 }
