@@ -80,7 +80,7 @@ fn set_paths_are_checked_word_by_word() {
     let refused = |assignment: &str, parts: &[&str]| lab.refuses(&["--set", assignment], parts);
     refused("env_confg.map=x", &["no setting `env_confg`", "did you mean `env_config`?"]);
     refused("env_config.mpa=x", &["env_config", "unknown key `mpa`", "did you mean `map`?"]);
-    refused("env_config.map.size=x", &["env_config.map", "no key `size`", "text"]);
+    refused("env_config.map.size=x", &["env_config.map", "no key `size`", "string"]);
     refused("env_config.size=big", &["env_config.size", "`big` does not fit", "number"]);
     refused("common_config.gama=1", &["unknown key `gama`", "did you mean `gamma`?"]);
     refused("common_config.limits.step=1", &["common_config.limits", "did you mean `steps`?"]);

@@ -134,7 +134,7 @@ fn values_that_no_record_can_hold_fail_the_slot_by_name() {
             assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
         }
     };
-    failed("word metric", &["metric `verdict` cannot be stored", "text \"NaN\" is reserved"]);
+    failed("word metric", &["metric `verdict` cannot be stored", "string \"NaN\" is reserved"]);
     failed("keyed metric", &["metric `table` cannot be stored"]);
     failed("track twice", &["tracked output `output` is given twice"]);
     failed(

@@ -83,7 +83,7 @@ fn a_plan_as_json_has_the_documented_form() {
         missing("alpha:2"),
         missing("beta:2"),
     ];
-    assert_eq!(plan.json(), json!({ "slots": expected }));
+    assert_eq!(plan.json(), json!({ "schema_version": 1, "slots": expected }));
     let table = lab.run(&[&["status"], &words[..]].concat()).ok().stdout;
     assert!(table.contains("2 reused, 4 to run, 0 busy in "), "{table}");
 }

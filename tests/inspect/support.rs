@@ -110,7 +110,8 @@ impl Place {
     pub(crate) fn both(&self, words: &[&str]) -> Ended {
         let words = [words, &["--export-root", "exports"]].concat();
         let (rle, lab) = (self.run(rle(), &words), self.run(lab(), &words));
-        assert_eq!((rle.status, &rle.stdout, &rle.stderr), (lab.status, &lab.stdout, &lab.stderr));
+        let named = lab.stderr.replace("Usage: lab ", "Usage: rle ");
+        assert_eq!((rle.status, &rle.stdout, &rle.stderr), (lab.status, &lab.stdout, &named));
         rle
     }
 }
