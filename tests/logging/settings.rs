@@ -102,7 +102,11 @@ fn what_is_not_accepted_is_named_with_its_neighbour_and_nothing_is_made() {
     refused(&[], &[("RLE_LOG_LEVEL", "loud")], &["RLE_LOG_LEVEL: `loud`", "off, error"]);
     refused(&["--set", "log.bakend=wandb"], &[], &["no key `bakend`", "did you mean `backend`?"]);
     refused(&["--set", "log=wandb"], &[], &["log.backend=wandb"]);
-    refused(&["--log-bakend", "wandb"], &[], &["--log-bakend", "a similar argument exists: '--log-backend'"]);
+    refused(
+        &["--log-bakend", "wandb"],
+        &[],
+        &["--log-bakend", "a similar argument exists: '--log-backend'"],
+    );
     refused(&["--log-dir="], &[], &["--log-dir: expected a path"]);
     refused(&["--log-flush-interval=2"], &[], &["--log-flush-interval", "90s"]);
     let config = ["--config", file.to_str().unwrap()];

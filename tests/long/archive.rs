@@ -121,7 +121,10 @@ fn words_that_no_archive_understands() {
     lab.run(&ALPHA).ok();
     lab.run(&RESTART).ok();
     let name = text(&archives(&lab)[0]["name"]);
-    lab.refuses(&["archive", "restor", &name], &["'restor'", "a similar subcommand exists: 'restore'"]);
+    lab.refuses(
+        &["archive", "restor", &name],
+        &["'restor'", "a similar subcommand exists: 'restore'"],
+    );
     lab.refuses(&["archive", "restore"], &["required arguments were not provided", "<NAME>"]);
     lab.refuses(&["archive", "restore", "alpha_1999"], &["no archive `alpha_1999`"]);
     lab.refuses(&["archive", "restore", "../x"], &["no archive `../x`"]);
