@@ -18,7 +18,6 @@ mod tests;
 mod text;
 
 pub use config_type::ConfigType;
-#[cfg(feature = "cli")]
 pub(crate) use fault::ConfigFault;
 pub(crate) use merge::merge;
 pub(crate) use text::{BOOL_WORDS, bool_word, set_untyped};

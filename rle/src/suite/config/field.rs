@@ -82,8 +82,8 @@ impl Field<'_> {
         Ok(())
     }
 
-    #[cfg(test)]
     /// The value in a form that [`assign`](Self::assign) reads; null where none is set.
+    #[cfg(all(test, feature = "cli"))]
     pub(crate) fn value(self) -> Value {
         let path = |path: &PathBuf| Value::from(path.to_string_lossy().into_owned());
         let backends = |backends: &Vec<Backend>| match backends.as_slice() {
@@ -115,6 +115,7 @@ impl Field<'_> {
     }
 
     /// Gives the setting the value that `other`, the same setting, has.
+    #[cfg(feature = "cli")]
     pub(super) fn copy_from(self, other: Self) {
         match (self, other) {
             (Self::Bool(to), Self::Bool(from)) => *to = *from,

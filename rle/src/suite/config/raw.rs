@@ -12,6 +12,7 @@ use crate::value::Value;
 /// A value as a layer gives it.
 pub(crate) enum Raw {
     /// A word of the command line or of a variable.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only a program has words"))]
     Text(String),
     /// A value of a configuration file.
     Value(Value),

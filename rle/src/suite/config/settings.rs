@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 
 /// The children of a start that have a configuration of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only a program has children"))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only a program has children"))]
 pub(crate) enum Child {
     /// A process that runs one slot.
     Worker,
