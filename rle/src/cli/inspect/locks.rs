@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::files::Scope;
 use super::place::{Owner, Place, place};
+use super::problem::{FileProblem, serialize_path};
 use super::walk::{Rules, walk};
-use super::{FileProblem, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::files::{Scope, own_stage, problem_of, timing_files};
-use super::{FileProblem, serialize_path};
+use super::problem::{FileProblem, serialize_path};
 use crate::Error;
 use crate::near_match;
 use crate::timings::Timings;

@@ -9,7 +9,7 @@ use super::comparable::{Classes, TimeHardware, TimeWarning, warnings};
 use super::files::{Scope, own_stage, problem_of, timing_files};
 use super::label::Labels;
 use super::place::{Place, ROOT_GROUP};
-use super::{FileProblem, serialize_path};
+use super::problem::{FileProblem, serialize_path};
 use crate::Error;
 use crate::timings::{RunEntry, Stage, Summary, Timings};
 

@@ -10,10 +10,10 @@ use crate::near_match;
 use crate::suite::config::Variant;
 use crate::suite::config::raw::Raw;
 use crate::suite::config::selection::reserved_key;
-use crate::suite::config::settings::LOG_SECTION;
+use crate::suite::config::settings::{LOG_SECTION, log_setting};
 use crate::value::Value;
 
-use crate::cli::layers::{Layers, log_setting, unknown_key};
+use crate::cli::layers::Layers;
 
 /// Applies the file at `path`.
 ///
@@ -72,7 +72,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
             key if layers.roots().contains(&key) => {
                 layers.assign(key, &Raw::Value(value), &format!("{origin}: {key}"))?;
             }
-            key => return Err(problem(unknown_key(layers, key))),
+            key => return Err(problem(layers.unknown_key(key))),
         }
     }
     Ok(())

@@ -214,7 +214,7 @@ impl<'a> Layers<'a> {
                 self.assign(root, &Raw::Text(format!("{key}={text}")), origin)
             }
             [root, key] if root == LOG_SECTION => {
-                self.assign(log_setting(key)?, &raw(), &format!("{origin} log.{key}"))
+                self.assign(settings::log_setting(key)?, &raw(), &format!("{origin} log.{key}"))
             }
             [key] if self.is_layered(key) => self.assign(key, &raw(), &format!("{origin} {key}")),
             _ => Err(self.misplaced(assignment, &path)),
@@ -242,6 +242,11 @@ impl<'a> Layers<'a> {
             "--set {assignment}: the path ends too early or goes too deep; expected a path such as \
              {example}"
         ))
+    }
+
+    /// What is wrong with a key of a configuration file that is no setting.
+    pub(super) fn unknown_key(&self, key: &str) -> String {
+        format!("there is no setting `{key}`{}", near_match::hint(key, self.roots()))
     }
 
     fn is_layered(&self, key: &str) -> bool {
@@ -286,27 +291,9 @@ fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
     Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
 }
 
-/// The setting of a key of the section `[log]`.
-///
-/// # Errors
-/// When there is none, with the near match.
-fn log_setting(key: &str) -> Result<&'static str, Error> {
-    let found = settings::log_keys().find(|(known, _)| *known == key);
-    found.map(|(_, setting)| setting).ok_or_else(|| {
-        let known: Vec<&str> = settings::log_keys().map(|(known, _)| known).collect();
-        let hint = near_match::hint(key, known.iter().copied());
-        Error::usage(format!("`log` has no key `{key}`{hint} (keys: {})", known.join(", ")))
-    })
-}
-
 pub(super) fn parse_format(text: &str, origin: &str) -> Result<Format, Error> {
     Format::parse(text)
         .ok_or_else(|| Error::usage(format!("{origin}: `{text}` is no format; use text or json")))
-}
-
-/// What a configuration file may hold beside its tables.
-pub(super) fn unknown_key(layers: &Layers<'_>, key: &str) -> String {
-    format!("there is no setting `{key}`{}", near_match::hint(key, layers.roots()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //! files, `--set`, `config` and the children of a start.
 
 use crate::Error;
+#[cfg(feature = "cli")]
+use crate::near_match;
 use crate::suite::config::field::Field;
 use crate::suite::config::raw::Given;
 use crate::suite::config::suite_config::SuiteConfig;
@@ -430,8 +432,22 @@ pub(crate) fn assign(
 
 /// The settings that the section `[log]` holds, by their keys there.
 #[cfg(feature = "cli")]
-pub(crate) fn log_keys() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+fn log_keys() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     SETTINGS.iter().filter_map(|setting| Some((setting.log_key?, setting.key)))
+}
+
+/// The setting of a key of the section `[log]`.
+///
+/// # Errors
+/// When there is none, with the near match.
+#[cfg(feature = "cli")]
+pub(crate) fn log_setting(key: &str) -> Result<&'static str, Error> {
+    let found = log_keys().find(|(known, _)| *known == key);
+    found.map(|(_, setting)| setting).ok_or_else(|| {
+        let known: Vec<&str> = log_keys().map(|(known, _)| known).collect();
+        let hint = near_match::hint(key, known.iter().copied());
+        Error::usage(format!("`log` has no key `{key}`{hint} (keys: {})", known.join(", ")))
+    })
 }
 
 #[cfg(test)]
