@@ -13,12 +13,12 @@ fn run_numbers_outside_the_window_or_no_numbers_at_all() {
     };
     refused("5", &["run 5 is outside the window of --num-runs 3 (0 to 2)"]);
     refused("0,1,3", &["run 3 is outside"]);
-    refused("-1", &["`-1` is no run number", "zero-based runs such as 1 or 0,2"]);
+    refused("-1", &["`-1` is not a run number", "zero-based runs such as 1 or 0,2"]);
     refused("0,0", &["run 0 is given twice"]);
-    refused("abc", &["`abc` is no run number"]);
-    refused("1.0", &["`1.0` is no run number"]);
-    refused("0,", &["`` is no run number"]);
-    refused("4294967296", &["`4294967296` is no run number"]);
+    refused("abc", &["`abc` is not a run number"]);
+    refused("1.0", &["`1.0` is not a run number"]);
+    refused("0,", &["`` is not a run number"]);
+    refused("4294967296", &["`4294967296` is not a run number"]);
     for empty in ["", "[]", " "] {
         refused(empty, &["is empty", "zero-based runs such as `0,2`"]);
     }
@@ -32,8 +32,8 @@ fn windows_and_seeds_that_are_no_numbers_or_too_large() {
     lab.refuses(&["--num-runs", "0"], &["--num-runs is 0", "at least 1"]);
     lab.refuses(&["--num-runs", "-1"], &["--num-runs: `-1`", "0 to 4294967295"]);
     lab.refuses(&["--num-runs", "4294967296"], &["--num-runs: `4294967296`", "0 to 4294967295"]);
-    lab.refuses(&["--num-runs", "2.5"], &["--num-runs: `2.5` is no whole number"]);
-    lab.refuses(&["--base-seed", "1e3"], &["--base-seed: `1e3` is no whole number"]);
+    lab.refuses(&["--num-runs", "2.5"], &["--num-runs: `2.5` is not a whole number"]);
+    lab.refuses(&["--base-seed", "1e3"], &["--base-seed: `1e3` is not a whole number"]);
     lab.refuses(&["--base-seed", "18446744073709551616"], &["0 to 18446744073709551615"]);
     lab.refuses(
         &["--base-seed", "18446744073709551615", "--num-runs", "2"],
@@ -90,7 +90,7 @@ fn set_paths_are_checked_word_by_word() {
     refused("algorithm_configs.alpha=1", &["algorithm_configs.ALGORITHM.KEY=VALUE"]);
     refused("lr", &["there is no `=`", "PATH=VALUE"]);
     refused("env_config..map=x", &["a part of the path is empty"]);
-    refused("num_runs=many", &["num_runs", "`many` is no whole number"]);
+    refused("num_runs=many", &["num_runs", "`many` is not a whole number"]);
     refused("workers=4", &["no setting `workers`"]);
 }
 
@@ -122,12 +122,12 @@ fn truth_values_of_other_words() {
     for given in
         [&["--run-alpha", "maybe"][..], &["--run-alpha=2"], &["run_alpha=ja"], &["--run-alpha="]]
     {
-        lab.refuses(given, &["--run-alpha: `", "no truth value", words]);
+        lab.refuses(given, &["--run-alpha: `", "is not a boolean", words]);
     }
     lab.refuses(&["--dry-run", "perhaps"], &["--dry-run: `perhaps`", words]);
     lab.refuses(&["--set", "run_alpha=ja"], &["--set run_alpha: `ja`", words]);
     lab.refuses_with(&[], &[("RLE_RUN_ALPHA", "ja")], &["RLE_RUN_ALPHA: `ja`", words]);
-    lab.refuses_with(&[], &[("RLE_NUM_RUNS", "x")], &["RLE_NUM_RUNS: `x` is no whole number"]);
+    lab.refuses_with(&[], &[("RLE_NUM_RUNS", "x")], &["RLE_NUM_RUNS: `x` is not a whole number"]);
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn a_configuration_file_is_refused_with_its_name_and_the_place() {
     refused("num_runs = 1\nnum_runs = 2\n", &["line 2, column 1", "duplicate key"]);
     refused("num_rusn = 3\n", &["no setting `num_rusn`", "did you mean `num_runs`?"]);
     refused("run_alhpa = true\n", &["did you mean `run_alpha`?"]);
-    refused("run_alpha = \"ja\"\n", &["run_alpha: `\"ja\"` is no truth value"]);
-    refused("num_runs = -1\n", &["num_runs: `-1` is no whole number"]);
-    refused("run_numbers = [0, -1]\n", &["run_numbers: `-1` is no run number"]);
+    refused("run_alpha = \"ja\"\n", &["run_alpha: `\"ja\"` is not a boolean"]);
+    refused("num_runs = -1\n", &["num_runs: `-1` is not a whole number"]);
+    refused("run_numbers = [0, -1]\n", &["run_numbers: `-1` is not a run number"]);
     refused("env_config = 3\n", &["`env_config` must be a table", "3"]);
     refused("[algorithm_configs]\nalpha = 3\n", &["`algorithm_configs.alpha` must be a table"]);
     refused(

@@ -62,7 +62,7 @@ fn another_language_of_the_user_changes_nothing() {
     assert!(text(&lab.record("alpha_0")["started_at"]).ends_with('Z'));
     let plain = lab.run(&["status", "run_beta=false", "--set", "env_config.wind=1.5"]).ok();
     assert!(plain.stdout.contains("1 reused, 0 to run"), "{}", plain.stdout);
-    lab.refuses_with(&["--run-beta", "İ"], &turkish, &["`İ` is no truth value"]);
+    lab.refuses_with(&["--run-beta", "İ"], &turkish, &["`İ` is not a boolean"]);
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn locks_are_chosen_by_group_algorithm_and_pattern() {
         "env/main file of the group free \
          exports/env/main/runs/_superseded/ippo_0_20261129T000000Z/transfer.lock",
     );
-    place.both(&["locks", "--pattern", "[a"]).refused(&["--pattern", "`[a` is no pattern"]);
+    place.both(&["locks", "--pattern", "[a"]).refused(&["--pattern", "`[a` is not a pattern"]);
     place.both(&["locks", "--groups", "env/mian"]).refused(&["did you mean `env/main`?"]);
     place.both(&["locks", "--algorithms", "ipo"]).refused(&["did you mean `ippo`?"]);
     place.both(&["locks", "--latest-runs", "1"]).refused(&["belongs to `timings show`"]);
@@ -191,8 +191,8 @@ fn what_is_no_lock_is_told_and_nothing_waits_for_it() {
     symlink("nowhere", place.path("exports/g/runs/ippo_4.lock")).expect("a link");
     let text = place.both(&["locks"]).ends(1);
     text.has("g slot ippo:0 free exports/g/runs/ippo_0.lock");
-    text.has("g slot ippo:1 unknown is no regular file exports/g/runs/ippo_1.lock");
-    text.has("g slot ippo:2 unknown is no regular file exports/g/runs/ippo_2.lock");
+    text.has("g slot ippo:1 unknown is not a regular file exports/g/runs/ippo_1.lock");
+    text.has("g slot ippo:2 unknown is not a regular file exports/g/runs/ippo_2.lock");
     text.has("g slot ippo:4 free exports/g/runs/ippo_4.lock");
     text.has("0 held, 2 free, 2 unknown below exports");
     assert!(!text.stdout.contains("ippo:3"), "{}", text.stdout);

@@ -97,7 +97,7 @@ fn what_is_not_accepted_is_named_with_its_neighbour_and_nothing_is_made() {
     refused(&["--log-backend", "none,wandb"], &[], &["give `none` alone"]);
     refused(&["--log-mode", "ofline"], &[], &["`ofline`", "did you mean `offline`?"]);
     refused(&["--log-mode=cloud", "--log-backend=wandb"], &[], &["`cloud`", "shared"]);
-    refused(&[], &[("LOGS_SUITE", "faulty")], &["`loud` is no log level"]);
+    refused(&[], &[("LOGS_SUITE", "faulty")], &["`loud` is not a log level"]);
     refused(&["--log-level", "wran"], &[], &["--log-level: `wran`", "did you mean `warn`?"]);
     refused(&[], &[("RLE_LOG_LEVEL", "loud")], &["RLE_LOG_LEVEL: `loud`", "off, error"]);
     refused(&["--set", "log.bakend=wandb"], &[], &["no key `bakend`", "did you mean `backend`?"]);

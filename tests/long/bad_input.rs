@@ -13,13 +13,13 @@ const SAVING: [&str; 3] = ["--algorithms", "steady", "--checkpoint-enabled"];
 #[test]
 fn options_that_say_nothing_usable() {
     let lab = Lab::new();
-    lab.refuses(&["--retries", "-1"], &["--retries: `-1` is no whole number"]);
+    lab.refuses(&["--retries", "-1"], &["--retries: `-1` is not a whole number"]);
     lab.refuses(&["--retries", "often"], &["--retries: `often`"]);
     lab.refuses(&["retries=-1"], &["--retries: `-1`"]);
-    lab.refuses(&["--timeout", "soon"], &["--timeout: `soon` is no duration", "90s"]);
-    lab.refuses(&["--timeout", "90"], &["--timeout: `90` is no duration", "unit"]);
+    lab.refuses(&["--timeout", "soon"], &["--timeout: `soon` is not a duration", "90s"]);
+    lab.refuses(&["--timeout", "90"], &["--timeout: `90` is not a duration", "unit"]);
     lab.refuses(&["--timeout", "-5s"], &["--timeout: `-5s`"]);
-    lab.refuses(&["--stop-after="], &["--stop-after", "is no duration"]);
+    lab.refuses(&["--stop-after="], &["--stop-after", "is not a duration"]);
     lab.refuses(&["--on-busy", "perhaps"], &["--on-busy: `perhaps` is none of wait, skip, fail"]);
     lab.refuses(&["--jobs", "0"], &["--jobs is 0", "at least 1"]);
     lab.refuses(&["--jobs", "all"], &["--jobs: `all`"]);

@@ -142,7 +142,7 @@ fn bind_prepare(entry: &PrepareEntry, specs: &mut [AlgorithmSpec]) -> Result<(),
         let id = (served.type_id)();
         let Some(spec) = specs.iter_mut().find(|spec| spec.type_id == Some(id)) else {
             return Err(Error::Registry(format!(
-                "prepare `{}` ({}) names `{}`, which is no algorithm; mark that function with \
+                "prepare `{}` ({}) names `{}`, which is not an algorithm; mark that function with \
                  #[rle::algorithm]",
                 entry.name, entry.location, served.path
             )));

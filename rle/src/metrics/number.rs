@@ -1,6 +1,6 @@
 //! What may be logged: every number as a value, every whole one as a step.
 
-/// A value that can be logged: a number, or a truth value as 1 or 0. It is kept as an `f64`, which
+/// A value that can be logged: a number, or a boolean as 1 or 0. It is kept as an `f64`, which
 /// holds whole numbers up to 2⁵³ exactly.
 pub trait LogValue: Copy {
     /// The value as it is logged.

@@ -79,7 +79,7 @@ impl FromStr for Backend {
             let names = Self::ALL.map(Self::name);
             let known = names.into_iter().chain([NO_BACKEND]);
             Error::usage(format!(
-                "`{word}` is no log backend, accepted: {}, {NO_BACKEND}{}",
+                "`{word}` is not a log backend, accepted: {}, {NO_BACKEND}{}",
                 names.join(", "),
                 near_match::hint(word, known)
             ))
@@ -129,7 +129,7 @@ impl LogMode {
             .map(|(_, mode, _)| *mode)
             .ok_or_else(|| {
                 Error::usage(format!(
-                    "`{word}` is no log mode of these backends, accepted: {}{}",
+                    "`{word}` is not a log mode of these backends, accepted: {}{}",
                     accepted().collect::<Vec<_>>().join(", "),
                     near_match::hint(word, accepted())
                 ))
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(Backend::parse_list("none").unwrap(), []);
         assert_eq!(
             Backend::parse_list("tensorbord").unwrap_err().to_string(),
-            "`tensorbord` is no log backend, accepted: tensorboard, wandb, swanlab, none; did you \
+            "`tensorbord` is not a log backend, accepted: tensorboard, wandb, swanlab, none; did you \
              mean `tensorboard`?"
         );
         assert!(Backend::parse_list("none,wandb").is_err());
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(LogMode::parse("shared", &wandb).unwrap(), LogMode::Online);
         assert_eq!(
             LogMode::parse("ofline", &wandb).unwrap_err().to_string(),
-            "`ofline` is no log mode of these backends, accepted: online, offline, shared, \
+            "`ofline` is not a log mode of these backends, accepted: online, offline, shared, \
              disabled; did you mean `offline`?"
         );
         assert!(LogMode::parse("cloud", &wandb).is_err());

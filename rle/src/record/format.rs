@@ -251,3 +251,20 @@ pub struct RecordHead {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_of_a_newer_version_is_kept_as_it_was_written() {
+        let words = ["running", "complete", "failed", "interrupted", "lost", "evicted"];
+        for word in words {
+            let json = format!("\"{word}\"");
+            let outcome: AttemptOutcome = serde_json::from_str(&json).expect("a word is read");
+            assert_eq!(outcome.to_string(), word);
+            assert_eq!(serde_json::to_string(&outcome).expect("a word is written"), json);
+            assert_eq!(matches!(outcome, AttemptOutcome::Other(_)), word == "evicted");
+        }
+    }
+}

@@ -46,7 +46,7 @@ fn has_file_extension(path: &Path) -> bool {
 /// Reads the file at `path` and hands its text to `parse`; `None` where there is no file.
 ///
 /// # Errors
-/// Names the file: one that cannot be read, is no regular file, is too long, empty or half
+/// Names the file: one that cannot be read, is not a regular file, is too long, empty or half
 /// written, or that `parse` refuses.
 pub(super) fn read<T>(
     path: &Path,

@@ -37,7 +37,7 @@ fn number(word: &str) -> Option<Number> {
 /// What [`bool_word`] accepts, for messages.
 pub(crate) const BOOL_WORDS: &str = "true, false, 1, 0, yes, no, on, off";
 
-/// The accepted words for a truth value, in any case.
+/// The accepted words for a boolean, in any case.
 pub(crate) fn bool_word(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Some(true),

@@ -57,7 +57,7 @@ pub(crate) struct FoundLock {
 /// When the root is no directory, the pattern is none, or a group or algorithm is not there.
 pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<FileProblem>), Error> {
     let pattern = Pattern::new(&request.pattern).map_err(|error| {
-        Error::usage(format!("--pattern: `{}` is no pattern: {error}", request.pattern))
+        Error::usage(format!("--pattern: `{}` is not a pattern: {error}", request.pattern))
     })?;
     let Scope { root, start, groups, algorithms } = &request.scope;
     let rules =
@@ -113,7 +113,7 @@ fn looked_at(place: Place, file: PathBuf) -> Option<FoundLock> {
 fn state(file: &Path) -> Result<LockState, String> {
     // To open anything else may wait for another program.
     match fs::metadata(file) {
-        Ok(metadata) if !metadata.is_file() => return Err("is no regular file".to_owned()),
+        Ok(metadata) if !metadata.is_file() => return Err("is not a regular file".to_owned()),
         _ => {}
     }
     match FileLock::is_held(file) {

@@ -93,7 +93,7 @@ fn variant_of(path: &Path, origin: &str, name: &str, value: Value) -> Result<Var
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(other) => {
-            Err(Error::file(path, format!("`{under}.{key}` must be a text, found {other}")))
+            Err(Error::file(path, format!("`{under}.{key}` must be a string, found {other}")))
         }
     };
     let algorithm = text(table.remove("algorithm"), "algorithm")?.ok_or_else(|| {

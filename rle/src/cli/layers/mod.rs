@@ -292,8 +292,9 @@ fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
 }
 
 pub(super) fn parse_format(text: &str, origin: &str) -> Result<Format, Error> {
-    Format::parse(text)
-        .ok_or_else(|| Error::usage(format!("{origin}: `{text}` is no format; use text or json")))
+    Format::parse(text).ok_or_else(|| {
+        Error::usage(format!("{origin}: `{text}` is not a format; use text or json"))
+    })
 }
 
 #[cfg(test)]

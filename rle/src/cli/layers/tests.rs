@@ -102,7 +102,10 @@ fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
     let config = assigned(layers.config, &[("provenance_mode", "require_clean")], &[]).unwrap();
     assert_eq!(config.provenance_mode, ProvenanceMode::RequireClean);
     let message = assigned(config, &[("provenance_mode", "clean")], &[]).unwrap_err().to_string();
-    assert!(message.starts_with("--provenance-mode: `clean` is no provenance mode"), "{message}");
+    assert!(
+        message.starts_with("--provenance-mode: `clean` is not a provenance mode"),
+        "{message}"
+    );
 }
 
 #[test]

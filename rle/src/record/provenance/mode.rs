@@ -48,7 +48,7 @@ impl ProvenanceMode {
         Self::ALL.iter().find(|(name, _)| *name == word).map(|(_, mode)| *mode).ok_or_else(|| {
             let hint = near_match::hint(word, Self::ALL.map(|(name, _)| name));
             format!(
-                "`{word}` is no provenance mode{hint} (modes: capture, require_clean, supplied)"
+                "`{word}` is not a provenance mode{hint} (modes: capture, require_clean, supplied)"
             )
         })
     }
@@ -95,7 +95,7 @@ mod tests {
         let message = ProvenanceMode::parse("require-clean").unwrap_err();
         assert_eq!(
             message,
-            "`require-clean` is no provenance mode; did you mean `require_clean`? (modes: capture, \
+            "`require-clean` is not a provenance mode; did you mean `require_clean`? (modes: capture, \
              require_clean, supplied)"
         );
     }

@@ -56,7 +56,7 @@ pub(crate) fn parse_level(word: &str) -> Result<&'static str, Error> {
     let lower = word.trim().to_lowercase();
     LEVELS.into_iter().find(|level| *level == lower).ok_or_else(|| {
         Error::usage(format!(
-            "`{word}` is no log level, accepted: {}{}",
+            "`{word}` is not a log level, accepted: {}{}",
             LEVELS.join(", "),
             near_match::hint(word, LEVELS)
         ))

@@ -50,7 +50,7 @@ pub(crate) fn parse_bool(raw: &Raw, origin: &str) -> Result<bool, Error> {
     };
     read.ok_or_else(|| {
         Error::usage(format!(
-            "{origin}: {} is no truth value; use one of {}",
+            "{origin}: {} is not a boolean; use one of {}",
             raw.quoted(),
             typed::BOOL_WORDS
         ))
@@ -64,7 +64,7 @@ pub(crate) fn parse_uint<N: TryFrom<u64>>(raw: &Raw, origin: &str, most: u64) ->
         raw => raw.as_str().and_then(|text| text.trim().parse().ok()),
     };
     read.and_then(|number| N::try_from(number).ok()).ok_or_else(|| {
-        Error::usage(format!("{origin}: {} is no whole number from 0 to {most}", raw.quoted()))
+        Error::usage(format!("{origin}: {} is not a whole number from 0 to {most}", raw.quoted()))
     })
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn parse_list(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> 
         }
         Raw::Value(value @ Value::Number(_)) => return Ok(vec![value.to_string()]),
         Raw::Value(value) => {
-            return Err(Error::usage(format!("{origin}: expected a list, found `{value}`")));
+            return Err(Error::usage(format!("{origin}: expected an array, found `{value}`")));
         }
     };
     let inner = text.trim();
@@ -109,7 +109,7 @@ pub(crate) fn parse_duration(raw: &Raw, origin: &str) -> Result<Duration, Error>
     };
     humantime::parse_duration(&text).map_err(|_| {
         Error::usage(format!(
-            "{origin}: `{text}` is no duration; give one with its unit, such as 90s, 15m or 2h 30m"
+            "{origin}: `{text}` is not a duration; give one with its unit, such as 90s, 15m or 2h 30m"
         ))
     })
 }
@@ -134,7 +134,7 @@ pub(super) fn parse_run_numbers(raw: &Raw, origin: &str) -> Result<Vec<u32>, Err
         .map(|word| {
             word.parse().map_err(|_| {
                 Error::usage(format!(
-                    "{origin}: `{word}` is no run number; give zero-based runs such as 1 or 0,2"
+                    "{origin}: `{word}` is not a run number; give zero-based runs such as 1 or 0,2"
                 ))
             })
         })

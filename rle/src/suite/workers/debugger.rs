@@ -48,7 +48,7 @@ fn problem<'a>(
     let stems: Vec<String> = slots.map(SlotId::file_stem).collect();
     if !stems.iter().any(|stem| stem == asked) {
         let known = near_match::hint_or_list(asked, stems.iter().map(String::as_str));
-        return Some(format!("which is no slot of this start{known}"));
+        return Some(format!("which is not a slot of this start{known}"));
     }
     let alone = "which only has an effect in a worker: add `--jobs 2`, or start this one process \
                  in the debugger";

@@ -132,7 +132,7 @@ fn a_directory_a_pipe_and_an_unreadable_file_are_told_from_a_missing_one() {
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     if made.is_ok_and(|status| status.success()) {
         let error = Timings::load(dir.path()).unwrap_err();
-        assert!(error.to_string().contains("timings.json: is no regular file"), "{error}");
+        assert!(error.to_string().contains("timings.json: is not a regular file"), "{error}");
         fs::remove_file(&path).unwrap();
     } else {
         eprintln!("SKIPPED: `mkfifo` is not installed");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::reserved_flags;
+use super::{SETTINGS, reserved_flags};
 
 /// Set to write the list instead of comparing it.
 const WRITE: &str = "RLE_WRITE_BUILT_IN";
@@ -36,4 +36,18 @@ fn built_in_options_of_the_macros_are_those_of_the_settings() {
         "{} differs from the settings: run `{WRITE}=1 cargo test -p rle --lib built_in_options`",
         path.display()
     );
+}
+
+#[test]
+fn the_page_on_the_command_line_names_every_option() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    if !pages.is_dir() {
+        eprintln!("skipped: {} is not part of a packaged crate", pages.display());
+        return;
+    }
+    let page = |name| std::fs::read_to_string(pages.join(name)).expect("a page can be read");
+    let text = page("command-line.md") + &page("inspecting.md");
+    let options = SETTINGS.iter().map(|setting| format!("--{}", setting.key.replace('_', "-")));
+    let missing: Vec<String> = options.filter(|option| !text.contains(option.as_str())).collect();
+    assert!(missing.is_empty(), "docs/command-line.md does not describe {}", missing.join(", "));
 }
