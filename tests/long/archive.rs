@@ -116,6 +116,23 @@ fn old_archives_go_when_that_is_asked_twice() {
 }
 
 #[test]
+fn a_dry_run_of_the_archive_changes_nothing() {
+    let lab = Lab::new();
+    lab.run(&ALPHA).ok();
+    lab.run(&RESTART).ok();
+    let before = archives(&lab);
+    let name = text(&before[0]["name"]);
+    let current = lab.record("alpha_0");
+    let restored = lab.run(&["archive", "restore", &name, "--dry-run"]).ok();
+    assert!(restored.stdout.starts_with("would restore alpha:0"), "{}", restored.stdout);
+    lab.run_with(&["archive", "restore", &name], &[("RLE_DRY_RUN", "1")]).ok();
+    let pruned = lab.run(&["archive", "prune", "--keep=0", "--yes", "--dry-run"]).ok();
+    assert!(pruned.stdout.contains("nothing was removed"), "{}", pruned.stdout);
+    assert_eq!((archives(&lab), lab.record("alpha_0")), (before, current));
+    lab.refuses(&["archive", "restore", "alpha_1999", "--dry-run"], &["no archive `alpha_1999`"]);
+}
+
+#[test]
 fn words_that_no_archive_understands() {
     let lab = Lab::new();
     lab.run(&ALPHA).ok();

@@ -52,6 +52,11 @@ fn print(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> 
 pub(in crate::cli) fn restore(request: &Request, name: &str) -> Result<u8, Error> {
     let export_dir = export_dir(request)?;
     let export_dir = export_dir.as_path();
+    if request.asked.dry_run {
+        let entry = archive::find(export_dir, name)?;
+        show::out(&format!("would restore {}\n", entry.slots.join(" ")))?;
+        return Ok(0);
+    }
     archive::recover(export_dir)?;
     let entry = archive::find(export_dir, name)?;
     let mut locks = Vec::new();
@@ -74,14 +79,15 @@ pub(in crate::cli) fn restore(request: &Request, name: &str) -> Result<u8, Error
 pub(in crate::cli) fn prune(request: &Request) -> Result<u8, Error> {
     let export_dir = export_dir(request)?;
     let keep = request.asked.keep.expect("clap refuses `archive prune` without --keep");
-    if request.asked.yes {
+    let remove = request.asked.yes && !request.asked.dry_run;
+    if remove {
         archive::recover(&export_dir)?;
     }
     let entries = archive::to_prune(&export_dir, keep as usize)?;
     print(&entries, request.asked.format, "nothing to prune")?;
-    if !request.asked.yes {
+    if !remove {
         if !entries.is_empty() && request.asked.format == Format::Text {
-            show::out("nothing was removed: add --yes to remove these\n")?;
+            show::out("nothing was removed: add --yes, without --dry-run, to remove these\n")?;
         }
         return Ok(0);
     }
