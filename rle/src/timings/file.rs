@@ -58,7 +58,7 @@ pub(super) fn read<T>(
         Err(error) => return Err(Error::io("read", path, error)),
     };
     if !metadata.is_file() {
-        let kind = if metadata.is_dir() { "a directory" } else { "no regular file" };
+        let kind = if metadata.is_dir() { "a directory" } else { "not a regular file" };
         return Err(Error::file(path, format!("is {kind} where a file is expected; move it away")));
     }
     if metadata.len() > MAX_FILE_BYTES {

@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(of("ippo_1", true), None);
         assert!(of("ippo_1", false).unwrap().contains("--jobs 2"));
         let unknown = of("ipo_1", true).unwrap();
-        assert!(unknown.contains("no slot") && unknown.contains("ippo_1"), "{unknown}");
+        assert!(unknown.contains("not a slot") && unknown.contains("ippo_1"), "{unknown}");
     }
 
     #[test]
