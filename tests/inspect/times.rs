@@ -368,7 +368,7 @@ fn unknown_names_are_refused_with_near_ones() {
     // An algorithm of another group.
     refused(&["--groups", "other", "--algorithms", "ippo"], &["the algorithm `ippo`"]);
     refused(&["--groups", ","], &["names no group"]);
-    refused(&["--format", "yaml"], &["`yaml` is no format"]);
+    refused(&["--format", "yaml"], &["`yaml` is not a format"]);
     refused(&["--allow", "x"], &["--allow belongs to `timings check`"]);
     refused(&["--gruops", "x"], &["similar argument exists: '--groups'"]);
     place.rle(&["timings", "shwo"]).refused(&["'shwo'", "similar subcommand exists: 'show'"]);
