@@ -174,7 +174,9 @@ fn locks_are_chosen_by_group_algorithm_and_pattern() {
     place.both(&["locks", "--pattern", "[a"]).refused(&["--pattern", "`[a` is not a pattern"]);
     place.both(&["locks", "--groups", "env/mian"]).refused(&["did you mean `env/main`?"]);
     place.both(&["locks", "--algorithms", "ipo"]).refused(&["did you mean `ippo`?"]);
-    place.both(&["locks", "--latest-runs", "1"]).refused(&["belongs to `timings show`"]);
+    let misplaced = place.both(&["locks", "--latest-runs", "1"]);
+    misplaced.refused(&["belongs to `timings show`"]);
+    assert!(!misplaced.stderr.contains("similar"), "{}", misplaced.stderr);
     let none = place.both(&["locks", "--pattern", "none"]).ends(0);
     assert_eq!(none.stdout, "no lock file below exports\n");
 }

@@ -209,6 +209,8 @@ impl Grammar<'_> {
             _ => None,
         };
         if let Some(tip) = tip {
+            // Where an option belongs is known: one that only sounds alike would mislead.
+            error.remove(ContextKind::SuggestedArg);
             let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
             error.insert(ContextKind::Suggested, tips);
         }
