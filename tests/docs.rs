@@ -355,15 +355,15 @@ fn alike_word(word: &str) -> String {
 
 #[test]
 fn a_changed_word_is_seen_and_a_changed_time_is_not() {
-    let written = ["slot    outcome  time", "ippo:0  done     0.0s", ".."];
+    let written = ["slot    outcome   time", "ippo:0  complete  0.0s", ".."];
     let like = |found: &[&str]| {
         let output = written.map(ToOwned::to_owned).into();
         let step = Step::Command { line: 1, text: String::new(), output };
         is_like(&step, &found.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>())
     };
-    assert!(like(&["slot      outcome  time", "ippo:0    done     12.3s", "more", "and more"]));
-    assert!(!like(&["slot    outcome  time", "ippo:0  finished     0.0s"]));
-    assert!(!like(&["slot    outcome  time"]));
+    assert!(like(&["slot      outcome   time", "ippo:0    complete  12.3s", "more", "and more"]));
+    assert!(!like(&["slot    outcome   time", "ippo:0  done      0.0s"]));
+    assert!(!like(&["slot    outcome   time"]));
     let table = |seconds, stage, memory| {
         let rows = [
             "stage  seconds  ± 2 sd".to_owned(),

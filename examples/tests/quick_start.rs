@@ -33,8 +33,8 @@ fn all_slots(outcome: &str) -> BTreeMap<String, String> {
 fn three_runs_of_each_learner_balance_the_pole_and_the_second_start_computes_nothing() {
     let home = Home::new();
     let table = home.run(&["--num-runs", "3"]);
-    assert_eq!(outcomes(&table), all_slots("done"), "{table}");
-    assert!(table.contains("9 done, 0 reused"), "{table}");
+    assert_eq!(outcomes(&table), all_slots("complete"), "{table}");
+    assert!(table.contains("9 complete, 0 reused"), "{table}");
 
     let balances = |learner: &&str| {
         (0..RUNS).all(|run| {
@@ -62,7 +62,7 @@ fn three_runs_of_each_learner_balance_the_pole_and_the_second_start_computes_not
     let table = home.run(&["--num-runs", "3"]);
     let took = begun.elapsed();
     assert_eq!(outcomes(&table), all_slots("reused"), "{table}");
-    assert!(table.contains("0 done, 9 reused"), "{table}");
+    assert!(table.contains("0 complete, 9 reused"), "{table}");
     assert_eq!(read(), first);
     assert!(took < Duration::from_secs(2), "{took:?}");
 }

@@ -256,7 +256,7 @@ fn the_whole_export_tree_can_be_moved() {
     let before = tree(&elsewhere, true);
     let words = ["--algorithms", "alpha", "--num-runs", "2", "--export-dir"];
     let ended = lab.run(&[&words[..], &[elsewhere.to_str().unwrap()]].concat()).ok();
-    assert!(ended.stdout.contains("0 done, 2 reused"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("0 complete, 2 reused"), "{}", ended.stdout);
     assert!(tree(&elsewhere, true) == before);
     let records = rle::load_records(&elsewhere).unwrap();
     assert!(records[1].artifact_path("policy").unwrap().starts_with(&elsewhere));

@@ -13,7 +13,9 @@ fn a_failing_slot_stops_no_other() {
     let variables = [("LAB_ERROR", "alpha:1"), ("LAB_PANIC", "beta:0")];
     let ended = lab.run_with(&["--num-runs", "2"], &variables).ends(1);
     assert_eq!(lab.calls(), ["run alpha:0", "run beta:0", "run alpha:1", "run beta:1"]);
-    assert!(ended.line("alpha:0").contains("done") && ended.line("beta:1").contains("done"));
+    assert!(
+        ended.line("alpha:0").contains("complete") && ended.line("beta:1").contains("complete")
+    );
     let line = ended.line("alpha:1");
     assert!(line.contains("failed") && line.contains("reading the replay buffer"), "{line}");
     assert!(ended.stdout.contains("caused by: disk on fire"), "{}", ended.stdout);
@@ -23,7 +25,7 @@ fn a_failing_slot_stops_no_other() {
         "{line}"
     );
     assert!(line.contains("index 7 is out of bounds in beta:0"), "{line}");
-    assert!(ended.stdout.contains("2 done, 0 reused, 2 failed"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("2 complete, 0 reused, 2 failed"), "{}", ended.stdout);
 
     let failed = lab.record("alpha_1");
     assert_eq!(failed["status"], "failed");
@@ -90,8 +92,12 @@ fn the_summary_as_json_names_every_slot() {
     let slots = summary["slots"].as_array().unwrap();
     let short: Vec<(String, String)> =
         slots.iter().map(|slot| (text(&slot["slot"]), text(&slot["outcome"]))).collect();
-    let expected =
-        [("alpha:0", "reused"), ("beta:0", "done"), ("alpha:1", "done"), ("beta:1", "failed")];
+    let expected = [
+        ("alpha:0", "reused"),
+        ("beta:0", "complete"),
+        ("alpha:1", "complete"),
+        ("beta:1", "failed"),
+    ];
     assert_eq!(short, expected.map(|(slot, outcome)| (slot.to_owned(), outcome.to_owned())));
     assert!(text(&slots[3]["message"]).contains("disk on fire"));
     assert!(slots[0]["seconds"].is_null() && slots[1]["seconds"].is_number());
@@ -141,7 +147,7 @@ fn a_slot_of_another_process_is_busy_and_never_computed_twice() {
     assert_eq!(plan["slots"][0]["reasons"][0]["text"], "another process holds this slot");
     let ended = lab.run(&words).ends(4);
     assert!(ended.line("alpha:0").contains("busy"), "{}", ended.stdout);
-    assert!(ended.line("alpha:1").contains("done"), "{}", ended.stdout);
+    assert!(ended.line("alpha:1").contains("complete"), "{}", ended.stdout);
     assert!(ended.stderr.contains("alpha:0 is held by another process"), "{}", ended.stderr);
     assert_eq!(lab.record("alpha_0"), before);
     // A failure tells more than a busy slot.
@@ -172,7 +178,7 @@ fn a_busy_slot_that_failed_meanwhile_is_computed_at_the_end() {
     let second = Waiting::new(&lab, &words, "alpha:1");
     first.kill();
     let ended = second.go_on().ok();
-    assert!(ended.line("alpha:0").contains("done"), "{}", ended.stdout);
+    assert!(ended.line("alpha:0").contains("complete"), "{}", ended.stdout);
     assert_eq!(lab.record("alpha_0")["attempts"][0]["outcome"], "lost");
 }
 

@@ -157,7 +157,7 @@ fn a_failing_prepare_fails_its_slots_only() {
         }
         for slot in ["alpha:1", "owner:1"] {
             let line = ended.line(slot);
-            assert!(line.contains("done") || line.contains("reused"), "{line}");
+            assert!(line.contains("complete") || line.contains("reused"), "{line}");
         }
         let record = lab.record("right_1");
         assert_eq!(record["status"], "failed");

@@ -178,7 +178,7 @@ fn artifact_names_that_would_leave_the_run_directory() {
 fn two_slots_may_not_track_one_path() {
     let lab = Lab::new();
     let ended = wild(&lab, "track", "shared.txt", &["--num-runs", "2"]).ends(1);
-    assert!(ended.line("wild:0").contains("done"), "{}", ended.stdout);
+    assert!(ended.line("wild:0").contains("complete"), "{}", ended.stdout);
     let line = ended.line("wild:1");
     assert!(line.contains("output `output`") && line.contains("out/shared.txt"), "{line}");
     assert!(line.contains("tracked by slot wild:0 too"), "{line}");

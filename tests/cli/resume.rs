@@ -29,7 +29,7 @@ fn a_complete_suite_is_reused_and_nothing_is_touched() {
     let lab = complete();
     let before = lab.tree();
     let ended = lab.run(&TWO).ok();
-    assert!(ended.stdout.contains("0 done, 4 reused"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("0 complete, 4 reused"), "{}", ended.stdout);
     for words in
         [&["status"][..], &["--dry-run"], &["run", "--dry-run", "yes"], &["--just-vis"], &["list"]]
     {
@@ -95,7 +95,7 @@ fn only_the_missing_slot_runs() {
     assert_eq!(only(&lab, &TWO), ("beta:1".to_owned(), vec!["no record yet".to_owned()]));
     let untouched = fs::read(lab.out("runs/alpha_1.json")).unwrap();
     let ended = lab.run(&TWO).ok();
-    assert!(ended.stdout.contains("1 done, 3 reused"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 complete, 3 reused"), "{}", ended.stdout);
     assert_eq!(lab.calls(), ["run beta:1"]);
     assert_eq!(fs::read(lab.out("runs/alpha_1.json")).unwrap(), untouched);
     // The outputs that stood there without a record are kept, not written over.
@@ -233,7 +233,7 @@ fn rerun_computes_one_slot_and_keeps_the_old_one() {
         let rerun = [&TWO[..], &["--rerun", slot]].concat();
         assert_eq!(only(&lab, &rerun).1, ["asked for with --rerun alpha:0"]);
         let ended = lab.run(&rerun).ok();
-        assert!(ended.stdout.contains("1 done, 3 reused"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("1 complete, 3 reused"), "{}", ended.stdout);
         assert_eq!(lab.calls(), ["run alpha:0"]);
         assert_eq!(names(lab.out("runs/_superseded")).len(), count + 1);
     }

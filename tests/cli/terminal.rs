@@ -182,7 +182,7 @@ fn log_lines_stay_whole_above_the_bars_of_two_workers() {
         }
     }
     assert!(!all.iter().any(|line| is_bar(line)), "a bar was left behind:\n{text}");
-    assert!(all.iter().any(|line| line.starts_with("wild:1  done")), "{text}");
+    assert!(all.iter().any(|line| line.starts_with("wild:1  complete")), "{text}");
 }
 
 #[test]

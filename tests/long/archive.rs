@@ -28,7 +28,7 @@ fn a_complete_set_is_archived_and_computed_afresh() {
         let mut calls = lab.calls();
         calls.sort();
         assert_eq!(calls, ["run alpha:0", "run alpha:1"]);
-        assert!(ended.stdout.contains("2 done, 0 reused"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("2 complete, 0 reused"), "{}", ended.stdout);
         let listed = archives(&lab);
         assert_eq!(listed.len(), 1);
         assert_eq!(listed[0]["kind"], "archived");
@@ -51,7 +51,7 @@ fn a_subset_is_never_archived() {
     lab.calls();
     for words in [&["--run-numbers=0"][..], &["--num-runs=3", "--run-numbers=0,1"]] {
         let ended = lab.run(&[&RESTART[..], words].concat()).ok();
-        assert!(!ended.stdout.contains("done  "), "{}", ended.stdout);
+        assert!(!ended.stdout.contains("complete  "), "{}", ended.stdout);
     }
     assert!(lab.calls().is_empty() && archives(&lab).is_empty());
     // A window that is not complete is completed.

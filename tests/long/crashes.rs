@@ -23,7 +23,7 @@ fn failed(lab: &Lab, ended: &Ended, slot: &str, cause: &str) {
 
 #[track_caller]
 fn complete(lab: &Lab, ended: &Ended, slot: &str) {
-    assert!(ended.line(slot).contains("done"), "{}", ended.stdout);
+    assert!(ended.line(slot).contains("complete"), "{}", ended.stdout);
     assert_eq!(lab.record(&slot.replace(':', "_"))["status"], "complete");
 }
 

@@ -209,7 +209,7 @@ fn nothing_begins_after_a_failure_where_that_is_asked() {
     running.says("twin:0 failed");
     drop(held);
     let ended = running.ends(1);
-    assert!(ended.line("steady:0").contains("done"), "{}", ended.stdout);
+    assert!(ended.line("steady:0").contains("complete"), "{}", ended.stdout);
     for slot in ["steady:1", "twin:1"] {
         assert!(ended.line(slot).contains("not run"), "{}", ended.stdout);
     }

@@ -160,7 +160,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
         .map(|slot| {
             let (outcome, seconds, message) = match &slot.outcome {
                 SlotOutcome::Reused => ("reused", None, None),
-                SlotOutcome::Complete { seconds } => ("done", Some(*seconds), None),
+                SlotOutcome::Complete { seconds } => ("complete", Some(*seconds), None),
                 SlotOutcome::Failed { message } => ("failed", None, Some(message.clone())),
                 SlotOutcome::Interrupted => ("interrupted", None, None),
                 SlotOutcome::NotRun => ("not_run", None, None),
@@ -192,7 +192,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
         }
     }
     let count = |outcome| slots.iter().filter(|slot| slot.outcome == outcome).count();
-    let mut line = format!("{} done, {} reused", count("done"), count("reused"));
+    let mut line = format!("{} complete, {} reused", count("complete"), count("reused"));
     for outcome in ["failed", "interrupted", "not_run", "busy"] {
         if count(outcome) > 0 {
             write!(line, ", {} {}", count(outcome), outcome.replace('_', " "))
