@@ -44,23 +44,18 @@ pub use names::Stage;
 
 #[cfg(feature = "suite")]
 pub use crate::{
-    algorithm::{spec::AlgorithmSpec, stub::stub_algorithms},
+    algorithm::{AlgorithmSpec, stub_algorithms},
     machine::scheduler::SchedulerJob,
     metrics::log_metric,
     names::{SlotId, Slug},
     record::{
-        Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm,
-        RecordedEnvironment, RecordedRequirement, RequestTag, RunRecord, RunStatus, TrackedPath,
-        decision::{Reason, SlotAction},
-        load_records,
-        provenance::ProvenanceMode,
+        Accepted, Attempt, AttemptOutcome, LogLoss, ProvenanceMode, Reason, RecordHead,
+        RecordedAlgorithm, RecordedEnvironment, RecordedRequirement, RequestTag, RunRecord,
+        RunStatus, SlotAction, TrackedPath, load_records,
     },
     run::{
-        artifacts::PathKind,
-        checkpoint::{Checkpoint, Latest},
-        context::{PrepareContext, RunContext, TestRun},
-        progress::Progress,
-        result::{Episode, RunResult},
+        Checkpoint, Episode, Latest, PathKind, PrepareContext, Progress, RunContext, RunResult,
+        TestRun,
     },
     suite::{
         IntoSuiteConfig, OnBusy, SlotOutcome, SlotPlan, SlotReport, Suite, SuiteConfig, SuitePlan,

@@ -9,14 +9,12 @@ use serde::de::DeserializeOwned;
 pub use inventory;
 
 pub use crate::algorithm::registry::{AlgorithmEntry, PrepareEntry, PreparedAlgorithm, StageEntry};
-use crate::algorithm::spec::{self, PrepareOutcome, RunOutcome, TrainerError};
-pub use crate::algorithm::spec::{Location, Requirement};
-pub use crate::algorithm::typed::ConfigType;
+pub use crate::algorithm::{ConfigType, Location, Requirement};
+use crate::algorithm::{PrepareOutcome, RunOutcome, TrainerError, spec};
 pub use crate::profile::site::{AsyncGuard, Guard, Site};
-use crate::run::context::{PrepareContext, RunContext};
-use crate::run::result::RunResult;
+use crate::run::{PrepareContext, RunContext, RunResult};
 use crate::suite::IntoSuiteConfig;
-pub use crate::suite::program::Program;
+pub use crate::suite::Program;
 
 /// Identity of a function item: it tells two functions of one type of signature apart.
 #[must_use]

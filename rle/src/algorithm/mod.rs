@@ -3,13 +3,20 @@
 //! Never runs one, and knows nothing of suites.
 //!
 //! - `typed`: a configuration read by its declared type, and written back in full.
-//! - `overrides`: a change to an algorithm's configuration, with the place it came from.
-//! - `spec`: one algorithm as a value: its name, function, configuration and requirements.
+//! - `spec`: one algorithm as a value: its name, function, configuration and requirements, and
+//!   changes to its configuration.
 //! - `registry`: the algorithms, prepares and stages that attributes declare, from `inventory`.
 //! - `stub`: three cheap placeholders.
 
-pub(crate) mod overrides;
 pub(crate) mod registry;
 pub(crate) mod spec;
-pub(crate) mod stub;
+mod stub;
 pub(crate) mod typed;
+
+pub(crate) use spec::{
+    AlgorithmOverride, ConfigChange, ConfigSource, Prepare, PrepareOutcome, RunOutcome,
+    TrainerError, VariantOf,
+};
+pub use spec::{AlgorithmSpec, Location, Requirement};
+pub use stub::stub_algorithms;
+pub use typed::ConfigType;

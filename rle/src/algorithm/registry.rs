@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::algorithm::spec::{
-    AlgorithmSpec, ConfigSource, Location, Prepare, PrepareOutcome, Requirement, RunOutcome,
+use crate::algorithm::{
+    AlgorithmSpec, ConfigSource, ConfigType, Location, Prepare, PrepareOutcome, Requirement,
+    RunOutcome,
 };
-use crate::algorithm::typed::ConfigType;
 use crate::names::Slug;
-use crate::run::context::{PrepareContext, RunContext};
+use crate::run::{PrepareContext, RunContext};
 use crate::value::Value;
 
 /// What `#[rle::algorithm]` registers.
@@ -261,7 +261,7 @@ fn check_prepare<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::result::RunResult;
+    use crate::run::RunResult;
 
     fn spec(name: &str, wm: &str) -> AlgorithmSpec {
         let run = |_: &RunContext| -> crate::Result<RunResult> { Ok(RunResult::new()) };

@@ -5,14 +5,12 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::algorithm::overrides::AlgorithmOverride;
-use crate::algorithm::typed::ConfigType;
+use crate::algorithm::ConfigType;
 use crate::names::Slug;
-use crate::run::context::{PrepareContext, RunContext};
-use crate::run::result::RunResult;
+use crate::run::{PrepareContext, RunContext, RunResult};
 use crate::value::Value;
 
 /// An error of a trainer: whatever it returned, with its chain of sources.
@@ -70,6 +68,26 @@ pub(crate) fn prepare_outcome<T: Serialize, E: Into<TrainerError>>(
 pub(crate) enum ConfigSource {
     Typed(ConfigType),
     Untyped(Value),
+}
+
+/// A request for one algorithm's configuration, under its name or slug.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AlgorithmOverride {
+    /// As written: a label or a slug.
+    pub(crate) algorithm: String,
+    /// Where it was written, for messages.
+    pub(crate) origin: String,
+    pub(crate) change: ConfigChange,
+}
+
+/// How an override changes a configuration.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ConfigChange {
+    /// A table merged key by key.
+    Table(Value),
+    /// One value as text: the declared type decides how it is read.
+    Text { path: Vec<String>, text: String },
 }
 
 /// A prepare step: run once before the first slot of its algorithms that has to run.

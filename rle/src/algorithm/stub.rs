@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::spec::AlgorithmSpec;
-use crate::run::context::{PrepareContext, RunContext};
-use crate::run::result::{Episode, RunResult};
+use crate::algorithm::AlgorithmSpec;
+use crate::run::{Episode, PrepareContext, RunContext, RunResult};
 
 /// Updates of a stub where the suite sets no `progress_total`.
 const DEFAULT_UPDATES: u64 = 20;

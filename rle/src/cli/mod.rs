@@ -20,14 +20,12 @@ use std::error::Error as StdError;
 use std::process::ExitCode;
 
 use crate::Error;
-use crate::algorithm::registry;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::{AlgorithmSpec, registry};
 use crate::console::{self, SuiteConsole};
 use crate::error::chain_text;
 use crate::near_match;
 use crate::suite::config::settings;
-use crate::suite::program::Program;
-use crate::suite::{self, Mode, Start, SuiteConfig, expand_variants, workers};
+use crate::suite::{self, Mode, Program, Start, SuiteConfig, expand_variants, workers};
 use args::{Command, Grammar, Parsed};
 use commands::files::Inspection;
 use commands::{archive, list, locks, timings, verify};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::cli::inspect::FileProblem;
 use crate::console::{Table, duration_text, escape_controls, escape_log_text, stdout_width};
-use crate::record::decision::SlotAction;
+use crate::record::SlotAction;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
 use crate::value::Value;
 

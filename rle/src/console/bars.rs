@@ -54,7 +54,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::run::progress::Progress;
+    use crate::run::Progress;
 
     fn slot(total: Option<u64>, position: u64, now: Instant) -> RunningSlot {
         let progress = Progress::new();

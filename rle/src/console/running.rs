@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::tally::{Share, SlotEnd};
 use super::text::{count_text, duration_text, escape_controls};
-use crate::run::progress::{Progress, ProgressSnapshot};
+use crate::run::{Progress, ProgressSnapshot};
 
 /// One running slot.
 #[derive(Debug)]

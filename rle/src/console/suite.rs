@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::running::RunningSlot;
 use super::tally::{SlotEnd, Tally};
-use crate::run::progress::Progress;
+use crate::run::Progress;
 use crate::sync::{Condvar, Mutex};
 
 /// Bars are drawn this often.

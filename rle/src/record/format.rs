@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::scheduler::SchedulerJob;
-use crate::run::artifacts::PathKind;
+use crate::run::PathKind;
 use crate::value::Value;
 
 /// The newest record format that this version reads and writes.

@@ -6,9 +6,8 @@
 //!
 //! - `provenance`: the code and the tools that computed a result.
 //! - `format`: the fields of a record.
-//! - `layout`: where records are in an export directory.
+//! - `files`: where records are in an export directory, and how one is written.
 //! - `reader`: reads a record, or its head alone.
-//! - `writer`: writes a record in one step.
 //! - `identity`: the facts that decide whether a record answers a request, and their hash.
 //! - `decision`: reuse a slot's record, or run the slot, and why.
 //! - `archive`: superseded slots and complete sets, which are kept.
@@ -16,25 +15,28 @@
 
 pub(crate) mod archive;
 pub(crate) mod decision;
+mod files;
 mod format;
 pub(crate) mod identity;
-mod layout;
 pub(crate) mod provenance;
 mod reader;
 #[cfg(test)]
 pub(crate) mod sample;
 #[cfg(feature = "cli")]
 pub(crate) mod verify;
-mod writer;
 
+pub(crate) use decision::Decision;
+pub use decision::{Reason, SlotAction};
+pub(crate) use files::{lock_path, record_path, record_paths, runs_dir, write_record};
 pub use format::{
     Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm, RecordedEnvironment,
     RecordedRequirement, RequestTag, RunStatus, TrackedPath,
 };
 pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
-pub(crate) use layout::{lock_path, record_path, record_paths, runs_dir};
+pub(crate) use identity::{Identity, IdentityParts};
+pub use provenance::ProvenanceMode;
+pub(crate) use provenance::{Capture, Provenance};
 #[cfg(feature = "cli")]
 pub(crate) use reader::WholeRecord;
 pub(crate) use reader::{RecordState, newer_error, read_head, read_state, read_whole};
 pub use reader::{RunRecord, load_records};
-pub(crate) use writer::write_record;

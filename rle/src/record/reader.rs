@@ -1,20 +1,17 @@
 //! Reads records: the head alone for decisions, or everything for analysis.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::files::{record_path, record_paths};
 use super::format::{REQUEST_SCHEMA, RecordHead, SCHEMA_VERSION};
-use super::layout::{record_path, record_paths};
 use crate::Error;
 use crate::names::SlotId;
-use crate::run::artifacts;
-use crate::run::result::Episode;
+use crate::run::{Episode, artifacts};
 use crate::value::Value;
 
 /// Fields that a decision does not need.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::decision;
-use super::layout::record_paths;
+use super::files::record_paths;
 use super::reader::read_whole;
 use crate::Error;
 use crate::names::{SlotId, Slug};

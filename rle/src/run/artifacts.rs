@@ -12,10 +12,8 @@
 //! Links below the directory are never followed, empty directories count, times and modes do
 //! not. A path that is itself a link stands for what it leads to.
 
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,21 @@
 
 pub(crate) mod artifacts;
 pub(crate) mod checkpoint;
-pub(crate) mod context;
-pub(crate) mod progress;
-pub(crate) mod result;
-pub(crate) mod seeds;
+mod context;
+mod progress;
+mod result;
+mod seeds;
 pub(crate) mod stop;
+
+pub(crate) use artifacts::PathIdentity;
+pub use artifacts::PathKind;
+pub(crate) use checkpoint::StageSum;
+pub use checkpoint::{Checkpoint, Latest};
+pub(crate) use context::{Common, PrepareParts, RecordedTiming, RunParts, SuiteFacts};
+pub use context::{PrepareContext, RunContext, TestRun};
+pub use progress::Progress;
+pub(crate) use progress::ProgressSnapshot;
+pub(crate) use result::DURATIONS;
+pub use result::{Episode, RunResult};
+pub(crate) use seeds::Seeds;
+pub(crate) use stop::{Listener, Running, Stop};

@@ -5,13 +5,11 @@
 //! exits. Handlers are in force from the start of a suite to its end; before and after, signals
 //! have the effect that they had.
 
-use std::fmt;
-use std::fs;
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use std::{fmt, fs, process};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;

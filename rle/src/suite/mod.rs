@@ -8,13 +8,11 @@
 //! - `plan`: a request resolved and checked, and the decision about each slot.
 //! - `exec`: one slot from its lock to its final record, and the order of all slots.
 //! - `workers`: slots in processes of their own.
-//! - `program`: what `#[rle::main]` knows of the program at compile time.
 //! - `runner`: the course of a start, in this process or with workers.
 
 pub(crate) mod config;
 pub(crate) mod exec;
 pub(crate) mod plan;
-pub(crate) mod program;
 mod report;
 mod runner;
 #[cfg(feature = "cli")]
@@ -27,15 +25,15 @@ pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 #[cfg(feature = "cli")]
 pub(crate) use config::variants::expand as expand_variants;
 #[cfg(feature = "cli")]
-pub(crate) use exec::lock::SLOT_PATIENCE;
+pub(crate) use exec::SLOT_PATIENCE;
 pub(crate) use plan::Start;
 #[cfg(feature = "cli")]
 pub(crate) use plan::resolve_config;
+pub use runner::Program;
 pub(crate) use runner::{Mode, run};
 
 use crate::Error;
-use crate::algorithm::registry;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::{AlgorithmSpec, registry};
 use crate::console::SuiteConsole;
 
 /// A suite and its algorithms, run from a program with its own `main`.

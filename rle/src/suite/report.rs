@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::console::SlotEnd;
 use crate::names::SlotId;
-use crate::record::decision::{Reason, SlotAction};
+use crate::record::{Reason, SlotAction};
 
 /// What became of one slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,24 +4,33 @@ use crate::Error;
 use crate::console::SuiteConsole;
 use crate::fs::{FileLock, sweep_leftovers};
 use crate::names::Slug;
-use crate::record;
-use crate::record::archive;
-use crate::record::decision::SlotAction;
-use crate::run::stop::{Listener, Stop};
-use crate::suite::exec::isolate::Isolation;
-use crate::suite::exec::lock::SLOT_PATIENCE;
-use crate::suite::exec::logging::{Sending, Unsent};
-use crate::suite::exec::prepare::Prepares;
-use crate::suite::exec::slot::SlotRunner;
-use crate::suite::exec::{SuiteGuard, make_export_dir, schedule};
+use crate::record::{self, SlotAction, archive};
+use crate::run::{Listener, Stop};
+use crate::suite::exec::{
+    Isolation, Prepares, SLOT_PATIENCE, Sending, SlotRunner, SuiteGuard, Unsent, make_export_dir,
+    schedule,
+};
 use crate::suite::plan::{Plan, PlannedSlot, Start};
-use crate::suite::report::{SlotOutcome, SlotReport, SuiteReport};
 #[cfg(feature = "cli")]
 use crate::suite::workers::{self, Devices};
+use crate::suite::{SlotOutcome, SlotReport, SuiteReport};
 
 /// Without the command line there is no generated program, and so there are no workers.
 #[cfg(not(feature = "cli"))]
 type Devices = std::convert::Infallible;
+
+/// What `#[rle::main]` knows of the program at compile time.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// The package's directory at compile time.
+    pub manifest_dir: &'static str,
+    /// The binary's name.
+    pub name: &'static str,
+    /// The package's version.
+    pub version: &'static str,
+    /// Whether a panic ends the whole program.
+    pub panic_abort: bool,
+}
 
 /// What kind of program this is.
 #[derive(Clone, Copy, PartialEq, Eq)]

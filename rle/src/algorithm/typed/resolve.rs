@@ -1,7 +1,6 @@
 //! From defaults, tables and words to the one configuration that a run has.
 
-use super::config_type::{Checked, ConfigType, Hooks};
-use super::fault::ConfigFault;
+use super::config_type::{Checked, ConfigFault, ConfigType, Hooks};
 use super::merge::{lay, merge, merge_over_defaults, nest};
 use super::text::{candidates, set_untyped};
 use crate::value::{

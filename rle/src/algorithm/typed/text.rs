@@ -1,6 +1,6 @@
 //! Words of the command line and the environment as values.
 
-use super::fault::ConfigFault;
+use super::config_type::ConfigFault;
 use crate::value::{Number, Value, hint, render_keys};
 
 /// All that a word may mean, the likeliest first: the declared type takes the first that fits.

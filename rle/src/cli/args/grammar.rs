@@ -1,7 +1,7 @@
 //! The words that one program understands.
 
 use super::command::CommandSpec;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::AlgorithmSpec;
 use crate::suite::config::settings::{SETTINGS, Setting};
 
 /// The words that a program understands.

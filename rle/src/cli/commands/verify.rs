@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::AlgorithmSpec;
 use crate::console::{SuiteConsole, Table, stdout_width};
 use crate::names::SlotId;
 use crate::record::verify::{Finding, Verification, verify};

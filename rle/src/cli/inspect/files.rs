@@ -1,14 +1,64 @@
-//! The timing files below a root.
+//! The files below a root that belong to the wanted groups and algorithms.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::FileProblem;
 use super::place::{Owner, Place, place};
-use super::select::Wanted;
-use super::walk::{Rules, walk};
-use crate::Error;
-use crate::timings::TIMINGS_FILE;
+use super::walk::{FileProblem, Rules, walk};
+use crate::timings::{TIMINGS_FILE, Timings};
+use crate::{Error, near_match};
+
+/// The word for everything.
+const ALL: &str = "all";
+
+/// A choice among names: all of them, or those that are named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted(Option<String>);
+
+impl Wanted {
+    /// The choice that the text of an option makes: `all`, or names with commas between them.
+    pub(crate) fn of(text: Option<&str>) -> Self {
+        Self(text.filter(|text| *text != ALL).map(ToOwned::to_owned))
+    }
+
+    /// The wanted ones of the `known` names; none where all are wanted.
+    ///
+    /// A name that holds a comma is not split where it is the whole text.
+    ///
+    /// # Errors
+    /// For a name that is not known, with a near match or the names that there are.
+    pub(super) fn among(
+        &self,
+        known: &BTreeSet<&str>,
+        kind: &str,
+        file: &str,
+        root: &Path,
+    ) -> Result<Option<BTreeSet<String>>, Error> {
+        let Some(text) = &self.0 else { return Ok(None) };
+        if known.contains(text.as_str()) {
+            return Ok(Some([text.clone()].into()));
+        }
+        let names: BTreeSet<String> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if names.is_empty() {
+            return Err(Error::usage(format!(
+                "--{kind}s names no {kind}; give names with commas between them, or `{ALL}`"
+            )));
+        }
+        match names.iter().find(|name| !known.contains(name.as_str())) {
+            None => Ok(Some(names)),
+            Some(name) => Err(Error::usage(format!(
+                "no {file} below {} is of the {kind} `{name}`{}",
+                root.display(),
+                near_match::hint_or_list(name, known.iter().copied())
+            ))),
+        }
+    }
+}
 
 /// Where to look, and for what.
 #[derive(Clone, Debug)]
@@ -21,35 +71,58 @@ pub(crate) struct Scope {
     pub(crate) algorithms: Wanted,
 }
 
-/// Timing files in the order of groups and owners.
-pub(super) struct TimingFiles {
+/// The wanted files in the order of groups and owners, and what could not be read.
+pub(super) struct PlacedFiles {
     pub(super) files: Vec<(Place, PathBuf)>,
     pub(super) faults: Vec<FileProblem>,
 }
 
-/// The timing files of algorithms, and those of prepares where they are wanted.
-///
-/// # Errors
-/// When the root is no directory, or a group or algorithm that is asked for is not there.
-pub(super) fn timing_files(scope: &Scope, prepares: bool) -> Result<TimingFiles, Error> {
-    let enter = |name: &str| match name.as_bytes().first() {
-        Some(b'_') => prepares && name == "_prepared",
-        first => first != Some(&b'.'),
-    };
-    let rules = Rules { enter: &enter, take: &|name| name == TIMINGS_FILE };
-    let found = walk(scope.start.as_ref().unwrap_or(&scope.root), &rules)?;
-    let place_of = |file: PathBuf| (place(&scope.root, &file), file);
-    let mut files: Vec<(Place, PathBuf)> = found.files.into_iter().map(place_of).collect();
-    let groups = files.iter().map(|(place, _)| place.group.as_str()).collect();
-    if let Some(groups) = scope.groups.among(&groups, "group", TIMINGS_FILE, &scope.root)? {
-        files.retain(|(place, _)| groups.contains(&place.group));
+impl Scope {
+    /// The files that `rules` select; `kind` is what messages call one.
+    ///
+    /// # Errors
+    /// When the root is not a directory, or a group or algorithm that is asked for is not there.
+    pub(super) fn files(&self, rules: &Rules<'_>, kind: &str) -> Result<PlacedFiles, Error> {
+        let Self { root, start, groups, algorithms } = self;
+        let found = walk(start.as_ref().unwrap_or(root), rules)?;
+        let place_of = |file: PathBuf| (place(root, &file), file);
+        let mut files: Vec<(Place, PathBuf)> = found.files.into_iter().map(place_of).collect();
+        let known = files.iter().map(|(place, _)| place.group.as_str()).collect();
+        if let Some(groups) = groups.among(&known, "group", kind, root)? {
+            files.retain(|(place, _)| groups.contains(&place.group));
+        }
+        let known = files.iter().filter_map(|(place, _)| place.owner.slug()).collect();
+        if let Some(slugs) = algorithms.among(&known, "algorithm", kind, root)? {
+            files.retain(|(place, _)| place.owner.slug().is_some_and(|slug| slugs.contains(slug)));
+        }
+        files.sort();
+        Ok(PlacedFiles { files, faults: found.faults })
     }
-    let slugs: BTreeSet<&str> = files.iter().filter_map(|(place, _)| place.owner.slug()).collect();
-    if let Some(slugs) = scope.algorithms.among(&slugs, "algorithm", TIMINGS_FILE, &scope.root)? {
-        files.retain(|(place, _)| place.owner.slug().is_some_and(|slug| slugs.contains(slug)));
+
+    /// Reads the timing files of algorithms, and those of prepares where they are wanted, with
+    /// each of which `read` is called; returns what could not be read.
+    ///
+    /// # Errors
+    /// As [`Scope::files`].
+    pub(super) fn read_timings(
+        &self,
+        prepares: bool,
+        mut read: impl FnMut(&Place, PathBuf, &Timings),
+    ) -> Result<Vec<FileProblem>, Error> {
+        let enter = |name: &str| match name.as_bytes().first() {
+            Some(b'_') => prepares && name == "_prepared",
+            first => first != Some(&b'.'),
+        };
+        let rules = Rules { enter: &enter, take: &|name| name == TIMINGS_FILE };
+        let PlacedFiles { files, mut faults } = self.files(&rules, TIMINGS_FILE)?;
+        for (place, file) in files {
+            match Timings::load(&file) {
+                Ok(timings) => read(&place, file, &timings),
+                Err(error) => faults.push(problem_of(&file, error)),
+            }
+        }
+        Ok(faults)
     }
-    files.sort();
-    Ok(TimingFiles { files, faults: found.faults })
 }
 
 /// The stage under which the runner writes whole runs into the file of `owner`.
@@ -62,12 +135,46 @@ pub(super) fn own_stage(owner: &Owner) -> Option<String> {
 }
 
 /// What an error of a timing file says, without the name of the file where it is that file.
-pub(super) fn problem_of(file: &Path, error: Error) -> FileProblem {
+fn problem_of(file: &Path, error: Error) -> FileProblem {
     match error {
         Error::File { path, problem } => FileProblem::new(&path, problem),
         Error::Io { action, path, source } => {
             FileProblem::new(&path, format!("cannot {action}: {source}"))
         }
         error => FileProblem::new(file, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn among(text: &str, known: &[&str]) -> Result<Option<Vec<String>>, String> {
+        Wanted::of(Some(text))
+            .among(&known.iter().copied().collect(), "group", "lock", Path::new("exports"))
+            .map(|names| names.map(|names| names.into_iter().collect()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_names_and_lists_of_them_are_understood() {
+        let known = ["env/main", "a,b", "c"];
+        assert_eq!(among("all", &known), Ok(None));
+        assert_eq!(among("a,b", &known), Ok(Some(vec!["a,b".to_owned()])));
+        let both = Ok(Some(vec!["c".to_owned(), "env/main".to_owned()]));
+        assert_eq!(among("c, env/main,", &known), both);
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_refused_with_what_is() {
+        let error = among("env/mian", &["env/main", "c"]).unwrap_err();
+        assert_eq!(
+            error,
+            "no lock below exports is of the group `env/mian`; did you mean `env/main`?"
+        );
+        let error = among("x", &["env/main", "c"]).unwrap_err();
+        assert_eq!(error, "no lock below exports is of the group `x`; there are `c`, `env/main`");
+        assert!(among(" ,", &["c"]).unwrap_err().contains("names no group"));
+        assert!(among("c", &[]).unwrap_err().ends_with("; there is none"));
     }
 }

@@ -1,16 +1,14 @@
 //! All lock files below a root, and which of them are held.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 use serde::Serialize;
 
-use super::files::Scope;
-use super::place::{Owner, Place, place};
-use super::problem::{FileProblem, serialize_path};
-use super::walk::{Rules, walk};
+use super::files::{PlacedFiles, Scope};
+use super::place::{Owner, Place};
+use super::walk::{FileProblem, Rules, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 
@@ -59,27 +57,15 @@ pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<FileP
     let pattern = Pattern::new(&request.pattern).map_err(|error| {
         Error::usage(format!("--pattern: `{}` is not a pattern: {error}", request.pattern))
     })?;
-    let Scope { root, start, groups, algorithms } = &request.scope;
     let rules =
         Rules { enter: &|name| !name.starts_with('.'), take: &|name| pattern.matches(name) };
-    let found = walk(start.as_ref().unwrap_or(root), &rules)?;
-    let mut placed: Vec<(Place, PathBuf)> =
-        found.files.into_iter().map(|file| (place(root, &file), file)).collect();
-    let known = placed.iter().map(|(place, _)| place.group.as_str()).collect();
-    if let Some(groups) = groups.among(&known, "group", "lock", root)? {
-        placed.retain(|(place, _)| groups.contains(&place.group));
-    }
-    let slugs: BTreeSet<&str> = placed.iter().filter_map(|(place, _)| place.owner.slug()).collect();
-    if let Some(slugs) = algorithms.among(&slugs, "algorithm", "lock", root)? {
-        placed.retain(|(place, _)| place.owner.slug().is_some_and(|slug| slugs.contains(slug)));
-    }
-    placed.sort();
+    let PlacedFiles { files, faults } = request.scope.files(&rules, "lock")?;
     let mut locks: Vec<FoundLock> =
-        placed.into_iter().filter_map(|(place, file)| looked_at(place, file)).collect();
+        files.into_iter().filter_map(|(place, file)| looked_at(place, file)).collect();
     if request.only_locked {
         locks.retain(|lock| lock.state != LockState::Free);
     }
-    Ok((locks, found.faults))
+    Ok((locks, faults))
 }
 
 /// The state of one lock; none where the file is gone, or is a directory.

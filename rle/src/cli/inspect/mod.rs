@@ -4,12 +4,10 @@
 //! `<root>/<group>/<slug>/timings.json` and `<root>/<group>/runs/<slug>_<run_idx>.*`. It writes
 //! nothing and never asks the runner.
 //!
-//! - `problem`: a file that could not be read.
 //! - `place`: what a file belongs to, by its path.
-//! - `select`: which groups and algorithms are wanted.
-//! - `walk`: all files of some name below a root.
-//! - `files`: the timing files below a root.
-//! - `npz`: one text of a run archive.
+//! - `walk`: all files of some name below a root, and what could not be read.
+//! - `files`: the files of the wanted groups and algorithms.
+//! - `npz`: one string of a run archive.
 //! - `label`: the names under which people know algorithms.
 //! - `comparable`: which times are of hardware alike.
 //! - `times`: how long runs took.
@@ -22,16 +20,13 @@ mod label;
 mod locks;
 mod npz;
 mod place;
-mod problem;
-mod select;
 mod stages;
 mod times;
 mod walk;
 
 pub(crate) use comparable::{TimeHardware, TimeWarning, ranges};
-pub(crate) use files::Scope;
+pub(crate) use files::{Scope, Wanted};
 pub(crate) use locks::{FoundLock, LockState, LocksRequest, locks};
-pub(crate) use problem::FileProblem;
-pub(crate) use select::Wanted;
 pub(crate) use stages::{CheckedStages, unknown_stages};
 pub(crate) use times::{AlgorithmTimes, TimeEntry, TimeSet, Times, TimesRequest, algorithm_times};
+pub(crate) use walk::FileProblem;

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::files::{Scope, own_stage, problem_of, timing_files};
-use super::problem::{FileProblem, serialize_path};
-use crate::Error;
-use crate::near_match;
-use crate::timings::Timings;
+use super::files::{Scope, own_stage};
+use super::walk::{FileProblem, serialize_path};
+use crate::{Error, near_match};
 
 /// A stage that is neither declared nor allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,16 +38,8 @@ pub(crate) fn unknown_stages(
     scope: &Scope,
     known: &BTreeSet<String>,
 ) -> Result<CheckedStages, Error> {
-    let found = timing_files(scope, true)?;
-    let mut checked = CheckedStages { files: 0, unknown: Vec::new(), faults: found.faults };
-    for (place, file) in found.files {
-        let timings = match Timings::load(&file) {
-            Ok(timings) => timings,
-            Err(error) => {
-                checked.faults.push(problem_of(&file, error));
-                continue;
-            }
-        };
+    let mut checked = CheckedStages { files: 0, unknown: Vec::new(), faults: Vec::new() };
+    checked.faults = scope.read_timings(true, |place, file, timings| {
         checked.files += 1;
         let own = own_stage(&place.owner);
         let names = || known.iter().map(String::as_str).chain(own.as_deref());
@@ -63,6 +53,6 @@ pub(crate) fn unknown_stages(
                 });
             }
         }
-    }
+    })?;
     Ok(checked)
 }

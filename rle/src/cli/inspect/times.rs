@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::comparable::{Classes, TimeHardware, TimeWarning, warnings};
-use super::files::{Scope, own_stage, problem_of, timing_files};
+use super::files::{Scope, own_stage};
 use super::label::Labels;
 use super::place::{Place, ROOT_GROUP};
-use super::problem::{FileProblem, serialize_path};
+use super::walk::{FileProblem, serialize_path};
 use crate::Error;
 use crate::timings::{RunEntry, Stage, Summary, Timings};
 
@@ -86,18 +86,10 @@ pub(crate) struct TimeEntry {
 /// # Errors
 /// When the root is no directory, or a group or algorithm that is asked for is not there.
 pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
-    let found = timing_files(&request.scope, false)?;
-    let mut times = Times { faults: found.faults, ..Times::default() };
+    let mut times = Times::default();
     let mut labels: BTreeMap<String, Labels> = BTreeMap::new();
-    for (place, file) in found.files {
-        let timings = match Timings::load(&file) {
-            Ok(timings) => timings,
-            Err(error) => {
-                times.faults.push(problem_of(&file, error));
-                continue;
-            }
-        };
-        let Some(slug) = place.owner.slug() else { continue };
+    times.faults = request.scope.read_timings(false, |place, file, timings| {
+        let Some(slug) = place.owner.slug() else { return };
         let group_labels = labels
             .entry(place.group.clone())
             .or_insert_with(|| Labels::of_group(&group_dir(&request.scope.root, &place.group)));
@@ -109,9 +101,9 @@ pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
             stages: Vec::new(),
             other_stages: Vec::new(),
         };
-        times.warnings.extend(add_stages(&mut algorithm, &timings, &place, request));
+        times.warnings.extend(add_stages(&mut algorithm, timings, place, request));
         times.algorithms.push(algorithm);
-    }
+    })?;
     Ok(times)
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
 use crate::algorithm::typed;
+use crate::algorithm::{AlgorithmOverride, ConfigChange};
 use crate::near_match;
 use crate::suite::config::Variant;
 use crate::suite::config::raw::Raw;

@@ -7,9 +7,7 @@ use std::env;
 use std::ffi::OsString;
 
 use crate::Error;
-use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
-use crate::algorithm::spec::AlgorithmSpec;
-use crate::algorithm::typed;
+use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, typed};
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
 use crate::suite::SuiteConfig;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::provenance::ProvenanceMode;
+use crate::record::ProvenanceMode;
 
 #[test]
 fn help_and_version_are_no_variables() {

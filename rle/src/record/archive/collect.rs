@@ -3,18 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::origin::{Moved, ORIGIN, Origin, Tracked};
+use super::layout::{Moved, ORIGIN, Origin, Tracked};
 use super::transaction::{Step, Transaction, relative};
-use crate::Error;
 use crate::fs::{failpoint, write_atomically, write_json_atomically};
-use crate::metrics;
 use crate::names::SlotId;
-use crate::record::format::RecordHead;
-use crate::record::layout::{record_path, runs_dir};
-use crate::record::reader::read_whole;
-use crate::record::writer::write_record;
-use crate::run::artifacts;
-use crate::run::checkpoint;
+use crate::record::{RecordHead, read_whole, record_path, runs_dir, write_record};
+use crate::run::{artifacts, checkpoint};
+use crate::{Error, metrics};
 
 /// Collects slots: copies go into the transaction's directory at once, the rest becomes steps.
 pub(super) struct Collector<'a> {

@@ -1,20 +1,16 @@
 //! Lists archives, and removes old ones.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Serialize;
 
-use super::layout::{archived_dir, superseded_dir};
-use super::origin::{ORIGIN, Origin};
+use super::layout::{ORIGIN, Origin, archived_dir, superseded_dir};
 use super::transaction::{JOURNAL, remove_finished};
-use crate::Error;
-use crate::near_match;
-use crate::record::reader::read_head;
-use crate::timings;
+use crate::record::read_head;
 use crate::value::Value;
+use crate::{Error, near_match, timings};
 
 /// Files of an entry that are no records.
 const OTHER_FILES: [&str; 4] = [ORIGIN, JOURNAL, timings::TIMINGS_FILE, timings::HARDWARE_FILE];

@@ -5,8 +5,7 @@
 //! timings. Records in them point at the copies beside them. The caller holds the locks of the
 //! slots it moves.
 //!
-//! - `layout`: where archives are, and how they are named.
-//! - `origin`: where everything in an archive came from.
+//! - `layout`: where archives are, how they are named, and where their content came from.
 //! - `transaction`: moves that survive a kill at any instant.
 //! - `collect`: collects what of a slot goes where.
 //! - `entries`: lists archives, and removes old ones.
@@ -16,7 +15,6 @@ mod collect;
 #[cfg(feature = "cli")]
 mod entries;
 mod layout;
-mod origin;
 #[cfg(feature = "cli")]
 mod restore;
 mod transaction;
@@ -27,7 +25,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::layout::record_path;
+use super::files::record_path;
 use crate::Error;
 use crate::fs::failpoint;
 use crate::names::{SlotId, Slug};

@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::collect::copy;
 use super::entries::{Entry, read_origin, records};
-use super::origin::Origin;
+use super::layout::Origin;
 use super::transaction::{Step, carry_out, relative};
-use crate::Error;
 use crate::fs::failpoint;
-use crate::record::layout::runs_dir;
-use crate::record::reader::{read_head, read_whole};
-use crate::record::writer::write_record;
+use crate::record::{read_head, read_whole, runs_dir, write_record};
 use crate::run::artifacts;
-use crate::timings;
+use crate::{Error, timings};
 
 /// Where records are written anew before they are moved back.
 const RESTORED: &str = "restored";

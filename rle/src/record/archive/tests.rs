@@ -8,8 +8,7 @@ use super::transaction::{LOCK, Transaction};
 use super::*;
 use crate::fs::dying_after;
 use crate::fs::small_disk::SmallDisk;
-use crate::record::{self, decision};
-use crate::record::{RecordHead, TrackedPath, sample};
+use crate::record::{self, RecordHead, TrackedPath, decision, sample};
 use crate::timings::NewEntry;
 use crate::value::Value;
 

@@ -6,18 +6,16 @@
 //! says, step by step, each of which may be repeated. The lock file in the directory tells
 //! a transaction that goes on from one that a dead process left.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::fs::{FileLock, failpoint, sync_directory, write_json_atomically};
 use crate::run::artifacts;
-use crate::timings;
 use crate::value::Value;
+use crate::{Error, timings};
 
 const PARTIAL: &str = ".partial";
 pub(super) const JOURNAL: &str = "journal.json";

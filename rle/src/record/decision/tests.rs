@@ -1,5 +1,9 @@
 use std::path::PathBuf;
 
+use Stands::{
+    Edited, Failed, Interrupted, Lost, Matching, Nothing, OfAnotherRequest, Unusable,
+    WithAnotherOutput, WithoutItsOutput,
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -19,11 +23,6 @@ enum Stands {
     Interrupted,
     Lost,
 }
-
-use Stands::{
-    Edited, Failed, Interrupted, Lost, Matching, Nothing, OfAnotherRequest, Unusable,
-    WithAnotherOutput, WithoutItsOutput,
-};
 
 const PLAIN: Policy<'static> = Policy { resume: true, rerun: false, accept: &[] };
 const NO_REUSE: Policy<'static> = Policy { resume: false, rerun: false, accept: &[] };

@@ -1,6 +1,11 @@
-//! What differs between two source trees, in words.
+//! What differs between two source trees, and what keeps one from being exactly a commit, which
+//! the mode `require_clean` refuses.
+
+use std::collections::BTreeMap;
 
 use super::format::Provenance;
+use super::git::Evidence;
+use crate::Error;
 
 /// How many changed files are named before the rest is counted.
 const NAMED_FILES: usize = 5;
@@ -18,16 +23,19 @@ pub(crate) fn explain_sources(then: &Provenance, now: &Provenance) -> String {
         return "there are sources now, and were none".to_owned();
     }
     let changed = changed_files(&then.files, &now.files);
-    match changed.len() {
-        0 => "the sources changed".to_owned(),
-        count if count <= NAMED_FILES => changed.join(", "),
-        count => {
-            format!("{} and {} more", changed[..NAMED_FILES].join(", "), count - NAMED_FILES)
-        }
+    if changed.is_empty() { "the sources changed".to_owned() } else { first_names(&changed) }
+}
+
+/// The first names, and how many more there are.
+fn first_names(names: &[String]) -> String {
+    let shown = &names[..names.len().min(NAMED_FILES)];
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
-type Files = std::collections::BTreeMap<String, String>;
+type Files = BTreeMap<String, String>;
 
 /// The files that differ, by path: `src/ppo.rs changed`, `added` or `removed`.
 pub(super) fn changed_files(old: &Files, new: &Files) -> Vec<String> {
@@ -43,4 +51,39 @@ pub(super) fn changed_files(old: &Files, new: &Files) -> Vec<String> {
     changes.extend(added.map(|path| (path, "added")));
     changes.sort_unstable();
     changes.into_iter().map(|(path, change)| format!("{path} {change}")).collect()
+}
+
+const OR_CAPTURE: &str = "or run with --provenance-mode capture";
+
+/// # Errors
+/// Everything that keeps the source from being exactly a commit on a branch of an ordinary
+/// repository, with what to do about each.
+pub(super) fn check_clean(evidence: &Evidence) -> Result<(), Error> {
+    let mut problems: Vec<String> = Vec::new();
+    let mut remedies: Vec<&str> = Vec::new();
+    for missing in &evidence.missing {
+        problems.push(missing.to_string());
+        remedies.push(missing.remedy());
+    }
+    // Without a commit everything differs from it: that is said already.
+    if evidence.dirty == Some(true) && evidence.revision.is_some() {
+        problems.push(format!("the tree is dirty ({})", first_names(&evidence.changed)));
+        remedies.push("commit or stash the changes");
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    remedies.dedup();
+    Err(refusal(&problems.join("; "), &remedies.join(", ")))
+}
+
+/// Where there is no source tree at all.
+pub(super) fn no_source(reason: &str) -> Error {
+    refusal(reason, "name the sources with SuiteConfig::source_dir")
+}
+
+fn refusal(problem: &str, remedy: &str) -> Error {
+    Error::usage(format!(
+        "provenance mode require_clean: {problem}; to go on, {remedy}, {OR_CAPTURE}"
+    ))
 }

@@ -1,11 +1,10 @@
 //! The provenance of one start, whose executable is hashed beside the first runs.
 
-use std::env;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
+use std::{env, io};
 
 use super::format::{Executable, Identity, Provenance};
 use crate::Error;

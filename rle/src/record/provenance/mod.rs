@@ -10,14 +10,12 @@
 //! - `inputs`: patterns of further files that count as source.
 //! - `tree`: the source tree and its hash.
 //! - `git`: what version control says about the source.
-//! - `clean`: refuses a source that is not exactly a commit.
 //! - `packages`: versions from `Cargo.lock`.
 //! - `executable`: the provenance of one start, whose executable is hashed beside the first runs.
 //! - `stale`: warns of sources that changed after the build.
-//! - `changes`: the difference between two source trees, as text.
+//! - `changes`: the difference between two source trees, or between one and its commit.
 
 mod changes;
-mod clean;
 mod executable;
 mod format;
 mod git;
@@ -31,6 +29,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
+use executable::running_executable;
+use git::{Evidence, Git, Sources};
+use inputs::Inputs;
+use tree::Tree;
+
+use crate::Error;
+use crate::value::Value;
+
 pub(crate) use changes::explain_sources;
 pub(crate) use executable::Capture;
 #[cfg(test)]
@@ -38,13 +44,6 @@ pub(crate) use format::Executable;
 pub(crate) use format::{Provenance, Runtime, Source};
 pub use mode::ProvenanceMode;
 pub(crate) use mode::check_metadata;
-
-use crate::Error;
-use crate::value::Value;
-use executable::running_executable;
-use git::{Evidence, Git, Sources};
-use inputs::Inputs;
-use tree::Tree;
 
 /// What to gather, and where to look.
 #[derive(Clone, Debug, Default)]
@@ -94,14 +93,14 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
         Ok(tree) => {
             let evidence = ask_git(git, tree, &inputs);
             if request.mode == ProvenanceMode::RequireClean {
-                clean::check(&evidence)?;
+                changes::check_clean(&evidence)?;
             }
             warnings.extend(unmatched_inputs(&inputs));
             warnings.extend(stale::warning(&tree.root, &tree.sources));
             source_of(tree, evidence)
         }
         Err(reason) if request.mode == ProvenanceMode::RequireClean => {
-            return Err(clean::no_source(reason));
+            return Err(changes::no_source(reason));
         }
         Err(reason) => Source { reason: Some(reason.clone()), ..Source::default() },
     };

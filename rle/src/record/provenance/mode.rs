@@ -1,13 +1,12 @@
 //! How provenance is gathered, and what a caller may add to it.
 
-use serde::{Deserialize, Serialize};
-
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::Error;
-use crate::near_match;
+use serde::{Deserialize, Serialize};
+
 use crate::value::Value;
+use crate::{Error, near_match};
 
 /// Keys that the caller's metadata may not use: they would read like what is captured.
 const RESERVED: [&str; 6] =

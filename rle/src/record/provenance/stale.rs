@@ -5,10 +5,9 @@
 //! names counts: an edited test, or a tree that the program was not built from, says nothing.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{env, fs};
 
 use super::executable::running_file;
 

@@ -5,12 +5,10 @@
 //! copy of the newest. A generation counts from the moment its manifest is there, which is
 //! written last, so a kill at any instant leaves the previous one whole.
 //!
-//! - `format`: the manifest, as it is on disk.
-//! - `latest`: a checkpoint to go on from.
+//! - `manifest`: the manifest as it is on disk, and the checkpoint that a run resumes from.
 //! - `store`: finds, verifies and writes generations.
 
-mod format;
-mod latest;
+mod manifest;
 mod store;
 
 #[cfg(test)]
@@ -30,15 +28,15 @@ use crate::fs::write_atomically;
 use crate::metrics::MetricSink;
 use crate::names::SlotId;
 use crate::profile::RunTimer;
+use crate::run::DURATIONS;
+use crate::run::Stop;
 use crate::run::artifacts;
-use crate::run::result::DURATIONS;
-use crate::run::stop::Stop;
 use crate::sync::Mutex;
 use crate::value::Value;
 
-use format::Logged;
-pub(crate) use format::StageSum;
-pub use latest::Latest;
+pub use manifest::Latest;
+use manifest::Logged;
+pub(crate) use manifest::StageSum;
 pub(crate) use store::{Found, directory, find, newer_problem};
 #[cfg(feature = "cli")]
 pub(crate) use store::{check_all, newest_sequence};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::run::progress::Progress;
+use crate::run::Progress;
 use crate::sync::Mutex;
 use crate::value::Value;
 

@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::common::{Common, RecordedTiming, common_methods, typed};
 use crate::Error;
-use crate::run::artifacts;
-use crate::run::progress::Progress;
+use crate::run::{Progress, artifacts};
 use crate::value::Value;
 
 /// A prepare step as its function sees it. Cheap to clone, shareable across threads.

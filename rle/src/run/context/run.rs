@@ -7,17 +7,11 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::common::{Common, RecordedTiming, common_methods, typed};
-use crate::Error;
 use crate::metrics::{LogStep, LogValue, MetricSink};
 use crate::names::SlotId;
-use crate::profile;
-use crate::run::artifacts;
-use crate::run::checkpoint::Checkpoint;
-use crate::run::progress::Progress;
-use crate::run::result::RunResult;
-use crate::run::seeds::Seeds;
-use crate::run::stop::Stop;
+use crate::run::{Checkpoint, Progress, RunResult, Seeds, Stop, artifacts};
 use crate::value::Value;
+use crate::{Error, profile};
 
 /// One seeded run as its algorithm sees it. Cheap to clone, shareable across threads.
 #[derive(Clone, Debug)]

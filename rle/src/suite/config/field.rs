@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::algorithm::typed;
 use crate::metrics::Backend;
-use crate::record::provenance::ProvenanceMode;
+use crate::record::ProvenanceMode;
 use crate::suite::config::log::{self, LogModeSetting};
 use crate::suite::config::on_busy::OnBusy;
 use crate::suite::config::raw::{

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::Error;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::AlgorithmSpec;
 use crate::algorithm::typed;
-use crate::record::provenance::ProvenanceMode;
+use crate::record::ProvenanceMode;
 use crate::suite::config::on_busy::OnBusy;
 use crate::value::Value;
 

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
-use crate::algorithm::overrides::AlgorithmOverride;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::{AlgorithmOverride, AlgorithmSpec};
 use crate::names::{SlotId, Slug};
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
+use crate::algorithm::{AlgorithmOverride, ConfigChange};
 use crate::metrics::{Backend, LogMode};
 use crate::record::provenance::{self, Provenance, ProvenanceMode};
 use crate::suite::config::log::{LogModeSetting, LogSettings};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
-use crate::algorithm::spec::{AlgorithmSpec, VariantOf};
+use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, VariantOf};
 use crate::names::Slug;
 use crate::suite::config::selection;
 use crate::suite::config::suite_config::Variant;

@@ -5,19 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Instant, SystemTime};
 
-use crate::Error;
-use crate::machine::hardware;
-use crate::machine::host;
 use crate::machine::scheduler::SchedulerJob;
-use crate::metrics;
+use crate::machine::{hardware, host};
 use crate::record::{
     self, Attempt, AttemptOutcome, REQUEST_SCHEMA, RecordHead, RecordedAlgorithm,
     RecordedEnvironment, RequestTag, RunStatus,
 };
-use crate::run::checkpoint::Latest;
+use crate::run::Latest;
+use crate::suite::SlotOutcome;
 use crate::suite::exec::timing::Segment;
 use crate::suite::plan::{Plan, PlannedSlot};
-use crate::suite::report::SlotOutcome;
+use crate::{Error, metrics};
 
 /// What went before an attempt at a slot.
 pub(in crate::suite) struct Before {

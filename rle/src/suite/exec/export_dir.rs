@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::fs::{probe_writing, sweep_leftovers};
-use crate::record;
 use crate::suite::plan::NO_DIRECTORY;
+use crate::{Error, record};
 
 /// A record's size, so that a full disk shows before anything is computed.
 const RECORD_BYTES: usize = 16 * 1024;

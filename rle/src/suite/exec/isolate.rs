@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Arc, MutexGuard};
 use std::thread::{self, ThreadId};
 
-use crate::algorithm::spec::TrainerError;
+use crate::algorithm::TrainerError;
 use crate::error::chain_text;
 use crate::sync::Mutex;
 

@@ -12,7 +12,7 @@ use crate::metrics::{
 use crate::names::SlotId;
 use crate::record::identity::object;
 use crate::record::{LogLoss, RecordHead};
-use crate::run::result::DURATIONS;
+use crate::run::DURATIONS;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::sync::Mutex;
 use crate::value::Value;

@@ -2,10 +2,9 @@
 //!
 //! Knows nothing of workers; a slot runs in this process.
 //!
-//! - `guard`: the right to run a suite, which one thread of a process has at a time.
+//! - `lock`: one suite at a time in a process, and one process at a time at a slot.
 //! - `isolate`: an algorithm's panics and errors, kept to its own slot.
 //! - `export_dir`: the export directory made, and proved writable.
-//! - `lock`: waiting for a lock that another process holds.
 //! - `summary`: the figures that a record derives from metrics and episodes.
 //! - `tracking`: tracked outputs, checked and hashed.
 //! - `timing`: the times of runs and prepares in the timing files.
@@ -17,7 +16,6 @@
 
 pub(crate) mod attempt;
 mod export_dir;
-mod guard;
 pub(crate) mod isolate;
 pub(crate) mod lock;
 pub(crate) mod logging;
@@ -29,4 +27,9 @@ pub(crate) mod timing;
 mod tracking;
 
 pub(super) use export_dir::make as make_export_dir;
-pub(super) use guard::SuiteGuard;
+pub(crate) use isolate::{Failure, Isolation};
+pub(crate) use lock::SLOT_PATIENCE;
+pub(super) use lock::SuiteGuard;
+pub(crate) use logging::{Sending, Unsent};
+pub(crate) use prepare::Prepares;
+pub(crate) use slot::SlotRunner;

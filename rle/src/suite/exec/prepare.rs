@@ -4,30 +4,26 @@
 //! is written last and names the checksum of everything else in it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::algorithm::spec::Prepare;
+use crate::algorithm::Prepare;
 use crate::console::SuiteConsole;
 use crate::fs::{FileLock, write_json_atomically};
-use crate::profile;
 use crate::record::RecordedRequirement;
 use crate::record::archive::timestamp;
 use crate::record::identity::object;
-use crate::run::artifacts::{self, PathIdentity};
-use crate::run::context::{Common, PrepareContext, PrepareParts};
-use crate::run::progress::Progress;
-use crate::suite::exec::isolate::Isolation;
-use crate::suite::exec::{lock, timing};
+use crate::run::artifacts;
+use crate::run::{Common, PathIdentity, PrepareContext, PrepareParts, Progress};
+use crate::suite::exec::{Isolation, lock, timing};
 use crate::suite::plan::{Plan, PlannedAlgorithm, required_paths};
 use crate::sync::Mutex;
 use crate::value::Value;
+use crate::{Error, profile};
 
 const SCHEMA_VERSION: u32 = 1;
 const VALUE_FILE: &str = "prepared.json";

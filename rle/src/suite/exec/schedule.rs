@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::run::stop::Stop;
+use crate::run::Stop;
+use crate::suite::SlotOutcome;
 use crate::suite::plan::{Plan, PlannedSlot, Start};
-use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
 
 /// Runs the slots that have to run, each with `run`, and gives the outcome of every slot.

@@ -10,27 +10,26 @@ use crate::console::{SlotLog, SuiteConsole, set_slot_log};
 use crate::fs::FileLock;
 use crate::metrics::RunOutcome;
 use crate::profile::{self, StageTotal};
-use crate::record::archive;
-use crate::record::decision::{Decision, SlotAction};
-use crate::record::{self, Accepted, Attempt, AttemptOutcome, RecordHead, RecordState, RunStatus};
-use crate::run::checkpoint::{self, Checkpoint, Latest};
-use crate::run::context::{Common, RunContext, RunParts};
-use crate::run::progress::Progress;
-use crate::run::result::{Episode, RunResult};
-use crate::run::stop::{Running, Stop};
+use crate::record::{
+    self, Accepted, Attempt, AttemptOutcome, Decision, RecordHead, RecordState, RunStatus,
+    SlotAction, archive,
+};
+use crate::run::checkpoint;
+use crate::run::{
+    Checkpoint, Common, Episode, Latest, Progress, RunContext, RunParts, RunResult, Running, Stop,
+};
+use crate::suite::SlotOutcome;
 use crate::suite::config::OnBusy;
 use crate::suite::exec::attempt::{
     Before, close, fail, first_head, interrupt_from_outside, now_text, segments_before,
 };
-use crate::suite::exec::isolate::{Failure, Isolation};
-use crate::suite::exec::lock::{self, SLOT_PATIENCE};
-use crate::suite::exec::logging::{RunLog, Sending};
-use crate::suite::exec::prepare::{PrepareEnv, Prepares};
+use crate::suite::exec::lock;
+use crate::suite::exec::logging::RunLog;
+use crate::suite::exec::prepare::PrepareEnv;
 use crate::suite::exec::schedule::with_retries;
-use crate::suite::exec::timing::Segment;
-use crate::suite::exec::{summary, timing, tracking};
+use crate::suite::exec::timing::{self, Segment};
+use crate::suite::exec::{Failure, Isolation, Prepares, SLOT_PATIENCE, Sending, summary, tracking};
 use crate::suite::plan::{Plan, PlannedSlot, required_paths};
-use crate::suite::report::SlotOutcome;
 use crate::value::Value;
 
 /// Runs slots in this process; this is what all slots of a start share.

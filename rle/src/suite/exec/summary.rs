@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::result::Episode;
+use crate::run::Episode;
 use crate::value::Value;
 
 /// Over how many of the last episodes the recent mean return goes.

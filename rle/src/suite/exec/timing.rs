@@ -8,8 +8,7 @@ use crate::machine::hardware::Hardware;
 use crate::names::SlotId;
 use crate::profile::StageTotal;
 use crate::record::identity::object;
-use crate::run::checkpoint::StageSum;
-use crate::run::context::RecordedTiming;
+use crate::run::{RecordedTiming, StageSum};
 use crate::timings::{self, NewEntry};
 use crate::value::Value;
 

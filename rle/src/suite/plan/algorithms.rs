@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::algorithm::overrides::{AlgorithmOverride, ConfigChange};
-use crate::algorithm::spec::{AlgorithmSpec, ConfigSource};
-use crate::algorithm::typed;
+use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, ConfigSource, typed};
 use crate::names::Slug;
 use crate::record::RecordedRequirement;
 use crate::run::artifacts;

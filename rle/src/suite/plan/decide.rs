@@ -1,21 +1,23 @@
 //! What happens to each slot of a plan now, and why.
 
 use std::collections::BTreeMap;
+
+use crate::Error;
+use crate::algorithm::AlgorithmSpec;
+use crate::fs::FileLock;
+use crate::names::Slug;
+use crate::record::decision::{self, ComparedRequest, Policy};
+use crate::record::{self, Decision, RecordState, SlotAction};
+use crate::run::Latest;
+use crate::run::checkpoint::{self, Found};
+use crate::suite::config::SuiteConfig;
+use crate::suite::plan::{Plan, PlannedSlot};
+use crate::suite::{SlotPlan, SuitePlan};
 #[cfg(feature = "cli")]
 use std::path::{Path, PathBuf};
 
-use crate::Error;
-use crate::algorithm::spec::AlgorithmSpec;
-use crate::fs::FileLock;
 #[cfg(feature = "cli")]
 use crate::names::SlotId;
-use crate::names::Slug;
-use crate::record::decision::{self, ComparedRequest, Decision, Policy, SlotAction};
-use crate::record::{self, RecordState};
-use crate::run::checkpoint::{self, Found, Latest};
-use crate::suite::config::SuiteConfig;
-use crate::suite::plan::resolve::{Plan, PlannedSlot};
-use crate::suite::report::{SlotPlan, SuitePlan};
 
 impl Plan {
     /// What would happen to a slot now.

@@ -2,9 +2,8 @@
 
 use crate::Error;
 use crate::metrics::LogOptions;
-use crate::run::context::SuiteFacts;
-use crate::suite::config::SuiteConfig;
-use crate::suite::config::log;
+use crate::run::SuiteFacts;
+use crate::suite::config::{SuiteConfig, log};
 
 /// What a start logs, resolved.
 #[derive(Clone, Debug)]

@@ -5,21 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::Error;
-use crate::algorithm::registry;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::{AlgorithmSpec, registry};
 use crate::names::SlotId;
-use crate::near_match;
-use crate::record::archive;
-use crate::record::identity::{Identity, IdentityParts};
-use crate::record::provenance::{self, Capture, CaptureRequest};
-use crate::record::{self, RecordState};
-use crate::run::context::SuiteFacts;
-use crate::run::seeds::Seeds;
+use crate::record::provenance::{self, CaptureRequest};
+use crate::record::{self, Capture, Identity, IdentityParts, RecordState, archive};
+use crate::run::{Seeds, SuiteFacts};
 use crate::suite::config::{SuiteConfig, selection, settings, variants};
-use crate::suite::plan::algorithms::{PlannedAlgorithm, plan_algorithms, resolve_configs};
+use crate::suite::plan::PlannedAlgorithm;
+use crate::suite::plan::algorithms::{plan_algorithms, resolve_configs};
 use crate::suite::plan::log::LogPlan;
 use crate::value::Value;
+use crate::{Error, near_match};
 
 /// What is wrong with a file on the way to where results go.
 pub(crate) const NO_DIRECTORY: &str = "is a file; --export-dir must name a directory or a new path";

@@ -2,9 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithms::resolve_config;
 use super::resolve::suite_facts;
-use crate::algorithm::spec::AlgorithmSpec;
-use crate::run::context::RunContext;
-use crate::run::result::RunResult;
+use crate::algorithm::AlgorithmSpec;
+use crate::run::{RunContext, RunResult};
 use crate::suite::config::SuiteConfig;
 
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! The worker's side: one slot in a process of its own.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsFd;
@@ -8,23 +7,18 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
 use super::debugger;
-use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
-use super::socket::send;
+use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE, send};
 use crate::Error;
-use crate::algorithm::spec::AlgorithmSpec;
+use crate::algorithm::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
-use crate::run::progress::{Progress, ProgressSnapshot};
-use crate::run::stop::{Listener, Stop};
-use crate::suite::exec::isolate::Isolation;
-use crate::suite::exec::logging::Sending;
-use crate::suite::exec::prepare::Prepares;
-use crate::suite::exec::slot::SlotRunner;
+use crate::run::{Listener, Progress, ProgressSnapshot, Stop};
+use crate::suite::SlotOutcome;
+use crate::suite::exec::{Isolation, Prepares, Sending, SlotRunner};
 use crate::suite::plan::Plan;
-use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
 
 /// How often progress is reported.

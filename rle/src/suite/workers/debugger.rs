@@ -1,13 +1,11 @@
 //! `RLE_WAIT_FOR_DEBUGGER=<slug>_<idx>`: the worker of that slot waits until a debugger is there.
 
-use std::fs;
-use std::process;
-use std::thread;
 use std::time::Duration;
+use std::{fs, process, thread};
 
 use crate::names::SlotId;
 use crate::near_match;
-use crate::run::stop::Stop;
+use crate::run::Stop;
 
 const VARIABLE: &str = "RLE_WAIT_FOR_DEBUGGER";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

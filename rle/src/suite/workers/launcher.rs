@@ -1,6 +1,5 @@
 //! The parent's side: starts a worker for each slot, follows it, and tells how it ended.
 
-use std::env;
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -8,21 +7,19 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use super::devices::Devices;
 use super::output::Outputs;
-use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE};
-use super::socket::send;
+use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE, send};
 use crate::Error;
 use crate::machine::host;
 use crate::record::RecordHead;
-use crate::run::progress::{Progress, ProgressSnapshot};
-use crate::run::stop::Stop;
+use crate::run::{Progress, ProgressSnapshot, Stop};
+use crate::suite::SlotOutcome;
+use crate::suite::exec::Unsent;
 use crate::suite::exec::attempt::now_text;
-use crate::suite::exec::logging::Unsent;
-use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
 
 /// How often a stop request and the clock are looked at.

@@ -5,7 +5,6 @@
 //! the socket only comes sooner. A worker whose parent is gone stops.
 //!
 //! - `protocol`: the messages between a parent and its worker.
-//! - `socket`: sending a message.
 //! - `devices`: GPUs and threads, dealt out to workers that run at once.
 //! - `debugger`: a worker that waits for a debugger.
 //! - `output`: what workers write to stdout and stderr, passed on line by line.
@@ -20,7 +19,6 @@ mod launcher;
 mod output;
 mod pool;
 mod protocol;
-mod socket;
 
 pub(crate) use child::{is_worker, main};
 pub(super) use debugger::check as check_debugger;

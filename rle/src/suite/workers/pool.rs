@@ -7,14 +7,12 @@ use crate::Error;
 use crate::console::SuiteConsole;
 use crate::fs::FileLock;
 use crate::record::{self, RecordState, RunStatus};
-use crate::run::progress::Progress;
-use crate::run::stop::{Listener, Stop};
+use crate::run::{Listener, Progress, Stop};
+use crate::suite::SlotOutcome;
 use crate::suite::exec::attempt::fail_lost;
-use crate::suite::exec::lock::SLOT_PATIENCE;
-use crate::suite::exec::logging::Unsent;
 use crate::suite::exec::schedule::{self, with_retries};
+use crate::suite::exec::{SLOT_PATIENCE, Unsent};
 use crate::suite::plan::{Plan, PlannedSlot, Start};
-use crate::suite::report::SlotOutcome;
 use crate::sync::Mutex;
 
 /// Runs the slots that have to run, and gives the outcome of every slot and the runs whose metrics

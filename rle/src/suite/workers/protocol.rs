@@ -1,11 +1,13 @@
 //! What a parent and its worker say to each other: one JSON document a line over a socket.
 
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+
 use serde::{Deserialize, Serialize};
 
-use crate::record::provenance::Provenance;
-use crate::suite::SuiteConfig;
-use crate::suite::exec::logging::Unsent;
-use crate::suite::report::SlotOutcome;
+use crate::record::Provenance;
+use crate::suite::exec::Unsent;
+use crate::suite::{SlotOutcome, SuiteConfig};
 
 /// Names the worker in its environment: its standard input is then the socket.
 pub(super) const WORKER_VARIABLE: &str = "RLE_WORKER";
@@ -42,6 +44,16 @@ pub(super) enum Report {
     Outcome(SlotOutcome),
     /// The start itself is not possible.
     Refused(String),
+}
+
+/// Sends one message.
+///
+/// # Errors
+/// When the other process is gone, or does not read in time where the socket has a limit.
+pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    socket.write_all(&line)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::record::sample;
-use crate::run::checkpoint::{self, Checkpoint, Setup};
+use crate::run::Checkpoint;
+use crate::run::checkpoint::{self, Setup};
 
 fn attempt(number: u32, resumed_from: Option<u64>, seconds: Option<f64>) -> Attempt {
     Attempt {

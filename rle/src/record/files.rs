@@ -1,11 +1,16 @@
-//! Where the records of an export directory are.
+//! Where the records of an export directory are, and how one is written.
 
-use std::fs;
-use std::io;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use serde::Serialize;
+
+use super::format::RecordHead;
 use crate::Error;
+use crate::fs::write_json_atomically;
 use crate::names::SlotId;
+use crate::value::Value;
 
 pub(crate) fn runs_dir(export_dir: &Path) -> PathBuf {
     export_dir.join("runs")
@@ -36,4 +41,21 @@ pub(crate) fn record_paths(export_dir: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Writes a slot's record, whole or not at all.
+pub(crate) fn write_record(
+    path: &Path,
+    head: &RecordHead,
+    metrics: &BTreeMap<String, Value>,
+    episodes: &[Value],
+) -> Result<(), Error> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        #[serde(flatten)]
+        head: &'a RecordHead,
+        metrics: &'a BTreeMap<String, Value>,
+        episode_history: &'a [Value],
+    }
+    write_json_atomically(path, &Document { head, metrics, episode_history: episodes })
 }
