@@ -88,6 +88,11 @@ impl Error {
         Self::File { path: path.into(), problem: problem.into() }
     }
 
+    /// Makes an error of the system's answer to an operation on `path`: for `map_err`.
+    pub(crate) fn cannot(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::io(action, path, source)
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }

@@ -34,7 +34,7 @@ pub(crate) fn record_paths(export_dir: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| Error::io("list", &directory, error))?.path();
+        let path = entry.map_err(Error::cannot("list", &directory))?.path();
         if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
             paths.push(path);
         }

@@ -34,8 +34,8 @@ pub use format::{
 };
 pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
 pub(crate) use identity::{Identity, IdentityParts};
+pub(crate) use provenance::Capture;
 pub use provenance::ProvenanceMode;
-pub(crate) use provenance::{Capture, Provenance};
 #[cfg(feature = "cli")]
 pub(crate) use reader::WholeRecord;
 pub(crate) use reader::{RecordState, newer_error, read_head, read_state, read_whole};

@@ -193,7 +193,7 @@ struct Bulk {
 
 /// Reads a record file whole.
 pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
-    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let bytes = fs::read(path).map_err(Error::cannot("read", path))?;
     let explain = |unreadable| match unreadable {
         Unreadable::Newer(version) => newer_error(path, version),
         Unreadable::Broken(problem) => Error::file(path, problem),

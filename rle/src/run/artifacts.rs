@@ -64,14 +64,14 @@ pub(crate) struct PathIdentity {
 /// Names what is missing or cannot be read, and anything that is neither file, directory nor
 /// link (a socket, say), here or below.
 pub(crate) fn hash_path(path: &Path) -> Result<PathIdentity, Error> {
-    let metadata = fs::metadata(path).map_err(|error| Error::io("read", path, error))?;
+    let metadata = fs::metadata(path).map_err(Error::cannot("read", path))?;
     if metadata.is_dir() {
         return hash_directory(path);
     }
     if !metadata.is_file() {
         return Err(special_file(path));
     }
-    let digest = hash_file(path).map_err(|error| Error::io("read", path, error))?;
+    let digest = hash_file(path).map_err(Error::cannot("read", path))?;
     let sha256 = hex(&digest.sha256);
     Ok(PathIdentity { kind: PathKind::File, bytes: digest.bytes, sha256 })
 }
@@ -87,7 +87,7 @@ fn hash_directory(root: &Path) -> Result<PathIdentity, Error> {
     let digests = hash_files(&files);
     let mut bytes = 0;
     for (path, digest) in files.into_iter().zip(digests) {
-        let digest = digest.map_err(|error| Error::io("read", &path, error))?;
+        let digest = digest.map_err(Error::cannot("read", &path))?;
         bytes += digest.bytes;
         others.push((path, Content::File(digest.sha256)));
     }
@@ -125,19 +125,18 @@ fn list(root: &Path) -> Result<Listing, Error> {
     let mut listing = Listing { files: Vec::new(), others: Vec::new() };
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
-        let failed = |error| Error::io("list", &dir, error);
+        let failed = Error::cannot("list", &dir);
         for entry in fs::read_dir(&dir).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = entry.path();
-            let kind = entry.file_type().map_err(|error| Error::io("read", &path, error))?;
+            let kind = entry.file_type().map_err(Error::cannot("read", &path))?;
             if kind.is_file() {
                 listing.files.push(path);
             } else if kind.is_dir() {
                 pending.push(path.clone());
                 listing.others.push((path, Content::Directory));
             } else if kind.is_symlink() {
-                let target =
-                    fs::read_link(&path).map_err(|error| Error::io("read", &path, error))?;
+                let target = fs::read_link(&path).map_err(Error::cannot("read", &path))?;
                 listing.others.push((path, Content::Link(target)));
             } else {
                 return Err(special_file(&path));
@@ -193,7 +192,7 @@ pub(crate) fn contained_path(root: &Path, name: &str) -> Result<PathBuf, Error> 
     }
     // A name has at least one part, so there is a parent.
     let parent = path.parent().unwrap_or(root);
-    fs::create_dir_all(parent).map_err(|error| Error::io("create the directory", parent, error))?;
+    fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
     Ok(path)
 }
 
@@ -226,7 +225,7 @@ fn leaving_link(root: &Path, path: &Path) -> Result<Option<PathBuf>, Error> {
 /// When `path` or the export directory does not exist, and when the name is not UTF-8, which
 /// JSON cannot hold.
 pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<String, Error> {
-    let real = |path: &Path| fs::canonicalize(path).map_err(|error| Error::io("read", path, error));
+    let real = |path: &Path| fs::canonicalize(path).map_err(Error::cannot("read", path));
     let export_dir = real(export_dir)?;
     let located = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => {
@@ -287,34 +286,33 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
     let unfinished = to.with_file_name(name);
     if unfinished.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         fs::remove_dir_all(&unfinished)
-            .map_err(|error| Error::io("clear the unfinished copy", &unfinished, error))?;
+            .map_err(Error::cannot("clear the unfinished copy", &unfinished))?;
     }
-    let source = fs::canonicalize(from).map_err(|error| Error::io("read", from, error))?;
+    let source = fs::canonicalize(from).map_err(Error::cannot("read", from))?;
     if let Err(error) = copy_entry(&source, &unfinished) {
         // Of no use to anyone; the first error is the one to report.
         let _ = fs::remove_file(&unfinished).or_else(|_| fs::remove_dir_all(&unfinished));
         return Err(error);
     }
     failpoint()?;
-    fs::rename(&unfinished, to).map_err(|error| Error::io("rename", &unfinished, error))
+    fs::rename(&unfinished, to).map_err(Error::cannot("rename", &unfinished))
 }
 
 fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
-    let metadata = from.symlink_metadata().map_err(|error| Error::io("read", from, error))?;
+    let metadata = from.symlink_metadata().map_err(Error::cannot("read", from))?;
     if metadata.is_symlink() {
-        let target = fs::read_link(from).map_err(|error| Error::io("read", from, error))?;
-        return std::os::unix::fs::symlink(target, to)
-            .map_err(|error| Error::io("copy a link to", to, error));
+        let target = fs::read_link(from).map_err(Error::cannot("read", from))?;
+        return std::os::unix::fs::symlink(target, to).map_err(Error::cannot("copy a link to", to));
     }
     if !metadata.is_dir() {
         // On disk before anyone removes the original.
         return fs::copy(from, to)
             .and_then(|_| fs::File::open(to)?.sync_all())
-            .map_err(|error| Error::io("copy to", to, error));
+            .map_err(Error::cannot("copy to", to));
     }
-    fs::create_dir(to).map_err(|error| Error::io("create the directory", to, error))?;
-    for entry in fs::read_dir(from).map_err(|error| Error::io("list", from, error))? {
-        let entry = entry.map_err(|error| Error::io("list", from, error))?;
+    fs::create_dir(to).map_err(Error::cannot("create the directory", to))?;
+    for entry in fs::read_dir(from).map_err(Error::cannot("list", from))? {
+        let entry = entry.map_err(Error::cannot("list", from))?;
         copy_entry(&entry.path(), &to.join(entry.file_name()))?;
     }
     sync_directory(to)

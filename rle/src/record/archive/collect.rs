@@ -75,7 +75,7 @@ impl<'a> Collector<'a> {
         };
         // A record of another slot names that slot's files, which are not ours to move.
         let Some(mut whole) = read_whole(path).ok().filter(|whole| own(&whole.head)) else {
-            let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            let bytes = fs::read(path).map_err(Error::cannot("read", path))?;
             return write_atomically(&copy, |writer| writer.write_all(&bytes));
         };
         self.collect_outputs(slot, &mut whole.head, &name, below)?;
@@ -147,8 +147,8 @@ impl<'a> Collector<'a> {
             return Ok(());
         };
         let live = artifacts::resolve_stored(self.export_dir, &stored);
-        let found = metrics::directories(&live, &slot.file_stem())
-            .map_err(|error| Error::io("list", &live, error))?;
+        let found =
+            metrics::directories(&live, &slot.file_stem()).map_err(Error::cannot("list", &live))?;
         let logs = below.join("logs");
         for path in &found {
             let to = text(&logs.join(path.strip_prefix(&live).unwrap_or(path)));
@@ -170,8 +170,7 @@ fn text(path: &Path) -> String {
 /// Copies to a place whose parents are made.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent)
-            .map_err(|error| Error::io("create the directory", parent, error))?;
+        fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
     }
     artifacts::copy_tree(from, to)
 }

@@ -60,7 +60,7 @@ fn directories(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| Error::io("list", folder, error))?.path();
+        let path = entry.map_err(Error::cannot("list", folder))?.path();
         let unfinished = path.extension().is_some_and(|extension| extension == "partial");
         if path.is_dir() && !unfinished {
             paths.push(path);
@@ -84,7 +84,7 @@ fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
 /// Where everything in an archive came from.
 pub(super) fn read_origin(archive: &Path) -> Result<Origin, Error> {
     let path = archive.join(ORIGIN);
-    let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    let bytes = fs::read(&path).map_err(Error::cannot("read", &path))?;
     Value::parse_json(&bytes)
         .and_then(|value| value.to())
         .map_err(|error| Error::file(&path, format!("is not readable: {error}")))
@@ -111,7 +111,7 @@ fn stamp(name: &str) -> &str {
 }
 
 pub(super) fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let list = |error| Error::io("list", directory, error);
+    let list = Error::cannot("list", directory);
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(list)? {
         let path = entry.map_err(list)?.path();
@@ -127,13 +127,13 @@ pub(super) fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn size(path: &Path) -> Result<u64, Error> {
-    let metadata = path.symlink_metadata().map_err(|error| Error::io("read", path, error))?;
+    let metadata = path.symlink_metadata().map_err(Error::cannot("read", path))?;
     if !metadata.is_dir() {
         return Ok(metadata.len());
     }
     let mut bytes = 0;
-    for entry in fs::read_dir(path).map_err(|error| Error::io("list", path, error))? {
-        bytes += size(&entry.map_err(|error| Error::io("list", path, error))?.path())?;
+    for entry in fs::read_dir(path).map_err(Error::cannot("list", path))? {
+        bytes += size(&entry.map_err(Error::cannot("list", path))?.path())?;
     }
     Ok(bytes)
 }

@@ -133,8 +133,7 @@ fn restored_record(
     }
     failpoint()?;
     let restored = entry.path.join(RESTORED);
-    fs::create_dir_all(&restored)
-        .map_err(|error| Error::io("create the directory", &restored, error))?;
+    fs::create_dir_all(&restored).map_err(Error::cannot("create the directory", &restored))?;
     let copy = restored.join(&name);
     write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
     Ok(Step::Move { from: relative(export_dir, &copy), to })

@@ -58,8 +58,7 @@ impl<'a> Transaction<'a> {
     /// Claims `<parent>/<stem>`, with a suffix when it is taken.
     pub(super) fn begin(export_dir: &'a Path, parent: &Path, stem: &str) -> Result<Self, Error> {
         failpoint()?;
-        fs::create_dir_all(parent)
-            .map_err(|error| Error::io("create the directory", parent, error))?;
+        fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
         let mut suffix = 0_u32;
         loop {
             failpoint()?;
@@ -125,8 +124,7 @@ impl<'a> Transaction<'a> {
         failpoint()?;
         write_json_atomically(&self.partial.join(JOURNAL), journal)?;
         failpoint()?;
-        fs::rename(&self.partial, &self.done)
-            .map_err(|error| Error::io("rename", &self.partial, error))
+        fs::rename(&self.partial, &self.done).map_err(Error::cannot("rename", &self.partial))
     }
 
     /// Gives up: what was collected is thrown away.
@@ -169,12 +167,12 @@ fn discard(directory: &Path) -> Result<(), Error> {
         discard_unfinished(&partial)?;
     }
     failpoint()?;
-    fs::rename(directory, &partial).map_err(|error| Error::io("rename", directory, error))?;
+    fs::rename(directory, &partial).map_err(Error::cannot("rename", directory))?;
     if let Some(parent) = directory.parent() {
         sync_directory(parent)?;
     }
     failpoint()?;
-    fs::remove_dir_all(&partial).map_err(|error| Error::io("remove", &partial, error))
+    fs::remove_dir_all(&partial).map_err(Error::cannot("remove", &partial))
 }
 
 /// Finishes or throws away what dead processes left below `parent`, of entries whose name
@@ -187,7 +185,7 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
         Err(error) => return Err(Error::io("list", parent, error)),
     };
     for entry in entries {
-        let entry = entry.map_err(|error| Error::io("list", parent, error))?;
+        let entry = entry.map_err(Error::cannot("list", parent))?;
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) else { continue };
         let directory = entry.path();
@@ -300,8 +298,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
         return Ok(());
     }
     if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent)
-            .map_err(|error| Error::io("create the directory", parent, error))?;
+        fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
     }
     failpoint()?;
     match fs::rename(from, to) {
@@ -315,7 +312,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
             failpoint()?;
             remove(from)?;
         }
-        renamed => renamed.map_err(|error| Error::io("move", from, error))?,
+        renamed => renamed.map_err(Error::cannot("move", from))?,
     }
     for parent in [from.parent(), to.parent()].into_iter().flatten() {
         sync_directory(parent)?;
@@ -336,7 +333,7 @@ fn remove(path: &Path) -> Result<(), Error> {
         Err(error) => return Err(Error::io("read", path, error)),
     };
     let removed = if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    removed.map_err(|error| Error::io("remove", path, error))?;
+    removed.map_err(Error::cannot("remove", path))?;
     path.parent().map_or(Ok(()), sync_directory)
 }
 

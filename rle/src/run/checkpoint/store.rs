@@ -149,7 +149,7 @@ fn generations(home: &Path) -> Result<Vec<u64>, Error> {
     };
     let mut sequences = Vec::new();
     for entry in entries {
-        let name = entry.map_err(|error| Error::io("list", home, error))?.file_name();
+        let name = entry.map_err(Error::cannot("list", home))?.file_name();
         let sequence = name.to_str().and_then(|name| name.strip_prefix(GENERATION));
         sequences.extend(sequence.and_then(|sequence| sequence.parse::<u64>().ok()));
     }
@@ -258,7 +258,7 @@ impl Store {
             remove(&generation)?;
         }
         fs::create_dir_all(&generation)
-            .map_err(|error| Error::io("create the directory", &generation, error))?;
+            .map_err(Error::cannot("create the directory", &generation))?;
         self.open = Some(sequence);
         Ok(generation)
     }
@@ -334,15 +334,15 @@ fn remove(generation: &Path) -> Result<(), Error> {
         }
         _ => {}
     }
-    fs::remove_dir_all(generation).map_err(|error| Error::io("remove", generation, error))
+    fs::remove_dir_all(generation).map_err(Error::cannot("remove", generation))
 }
 
 /// Everything below the generation, synced and hashed.
 fn collect(home: &Path, directory: &Path, payloads: &mut Vec<Payload>) -> Result<(), Error> {
-    for entry in fs::read_dir(directory).map_err(|error| Error::io("list", directory, error))? {
-        let entry = entry.map_err(|error| Error::io("list", directory, error))?;
+    for entry in fs::read_dir(directory).map_err(Error::cannot("list", directory))? {
+        let entry = entry.map_err(Error::cannot("list", directory))?;
         let path = entry.path();
-        let kind = entry.file_type().map_err(|error| Error::io("read", &path, error))?;
+        let kind = entry.file_type().map_err(Error::cannot("read", &path))?;
         if kind.is_dir() {
             collect(home, &path, payloads)?;
             continue;
@@ -350,10 +350,8 @@ fn collect(home: &Path, directory: &Path, payloads: &mut Vec<Payload>) -> Result
         if !kind.is_file() {
             return Err(Error::file(path, "a checkpoint's payloads must be files"));
         }
-        File::open(&path)
-            .and_then(|file| file.sync_all())
-            .map_err(|error| Error::io("sync", &path, error))?;
-        let digest = hash_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        File::open(&path).and_then(|file| file.sync_all()).map_err(Error::cannot("sync", &path))?;
+        let digest = hash_file(&path).map_err(Error::cannot("read", &path))?;
         let relative = path.strip_prefix(home).ok().and_then(Path::to_str);
         let relative = relative
             .ok_or_else(|| Error::file(&path, "the name of a payload is not valid UTF-8"))?;

@@ -180,7 +180,7 @@ impl<'a> Work<'a> {
         let file = directory.join(VALUE_FILE);
         if file.symlink_metadata().is_err() {
             fs::remove_dir_all(directory)
-                .map_err(|error| Error::io("clear the unfinished directory", directory, error))?;
+                .map_err(Error::cannot("clear the unfinished directory", directory))?;
             return Ok(None);
         }
         match self.verified(directory, &file) {
@@ -188,8 +188,7 @@ impl<'a> Work<'a> {
             Err(problem) => {
                 let aside = self.fresh_sibling("damaged")?;
                 let aside = aside.join(self.stem());
-                fs::rename(directory, &aside)
-                    .map_err(|error| Error::io("move aside", directory, error))?;
+                fs::rename(directory, &aside).map_err(Error::cannot("move aside", directory))?;
                 tracing::warn!(
                     "prepare `{}` runs again: {problem}; what stood there is in {}",
                     self.prepare.name,
@@ -297,11 +296,11 @@ fn could_not(error: &Error) -> String {
 }
 
 fn make_dir(path: &Path) -> Result<(), Error> {
-    fs::create_dir_all(path).map_err(|error| Error::io("create the directory", path, error))
+    fs::create_dir_all(path).map_err(Error::cannot("create the directory", path))
 }
 
 fn identities(directory: &Path) -> Result<BTreeMap<String, PathIdentity>, Error> {
-    let list = |error| Error::io("list", directory, error);
+    let list = Error::cannot("list", directory);
     let mut identities = BTreeMap::new();
     for entry in fs::read_dir(directory).map_err(list)? {
         let entry = entry.map_err(list)?;

@@ -21,8 +21,9 @@ impl LogPlan {
         settings.level.as_deref().map(log::parse_level).transpose()?;
         let mut options = LogOptions::new(match &settings.dir {
             None => facts.export_dir.join("_logs"),
-            Some(dir) => std::path::absolute(dir)
-                .map_err(|error| Error::io("resolve the log directory", dir, error))?,
+            Some(dir) => {
+                std::path::absolute(dir).map_err(Error::cannot("resolve the log directory", dir))?
+            }
         });
         options.backends = match &settings.backends {
             Some(backends) => backends.clone(),

@@ -159,7 +159,7 @@ pub(super) fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
         value.canonical_json().map_err(|error| error.under_key(what))?;
     }
     let export_dir = std::path::absolute(&config.export_dir)
-        .map_err(|error| Error::io("resolve the export directory", &config.export_dir, error))?;
+        .map_err(Error::cannot("resolve the export directory", &config.export_dir))?;
     if export_dir.to_str().is_none() {
         return Err(Error::file(export_dir, "the export directory's name is not valid UTF-8"));
     }
