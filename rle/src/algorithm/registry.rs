@@ -80,9 +80,6 @@ inventory::collect!(StageEntry);
 
 /// All algorithms declared with attributes and linked into this program, in source order, with
 /// their prepares bound.
-///
-/// # Errors
-/// When a prepare names a function that is no algorithm, or an algorithm has two prepares.
 pub(crate) fn algorithms() -> Result<Vec<AlgorithmSpec>, Error> {
     let mut entries: Vec<&AlgorithmEntry> = inventory::iter::<AlgorithmEntry>().collect();
     // A macro of the user's may declare several at one place.
@@ -163,9 +160,6 @@ fn bind_prepare(entry: &PrepareEntry, specs: &mut [AlgorithmSpec]) -> Result<(),
 }
 
 /// Checks what only the whole list can show: slugs, flags, prepare names.
-///
-/// # Errors
-/// One error for the first clash, naming both places.
 pub(crate) fn check(specs: &[AlgorithmSpec], reserved_flags: &[&str]) -> Result<(), Error> {
     let mut by_slug: BTreeMap<&str, &AlgorithmSpec> = BTreeMap::new();
     let mut by_prepare: BTreeMap<&str, &Prepare> = BTreeMap::new();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::Serialize;
 
@@ -10,6 +9,7 @@ use super::format::RecordHead;
 use crate::Error;
 use crate::fs::write_json_atomically;
 use crate::names::SlotId;
+use crate::run::artifacts;
 use crate::value::Value;
 
 pub(crate) fn runs_dir(export_dir: &Path) -> PathBuf {
@@ -26,19 +26,11 @@ pub(crate) fn lock_path(export_dir: &Path, slot: &SlotId) -> PathBuf {
 
 /// All `*.json` files directly in `runs/`, sorted; none where there is no such directory.
 pub(crate) fn record_paths(export_dir: &Path) -> Result<Vec<PathBuf>, Error> {
-    let directory = runs_dir(export_dir);
-    let entries = match fs::read_dir(&directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list", &directory, error)),
+    let is_record = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "json") && path.is_file()
     };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(Error::cannot("list", &directory))?.path();
-        if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
-            paths.push(path);
-        }
-    }
+    let mut paths = artifacts::list_directory(&runs_dir(export_dir))?;
+    paths.retain(is_record);
     paths.sort();
     Ok(paths)
 }

@@ -41,9 +41,7 @@ pub(crate) struct IdentityParts<'a> {
 
 impl Identity {
     /// Computes the identity by the current rule.
-    ///
-    /// # Errors
-    /// When a part holds a NaN or an infinity, naming the key.
+    /// A NaN or an infinity in a part is an error that names the key.
     pub(crate) fn new(parts: IdentityParts<'_>) -> Result<Self, ValueError> {
         let value = object([
             ("request_schema", Value::from(REQUEST_SCHEMA)),

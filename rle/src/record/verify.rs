@@ -30,9 +30,6 @@ pub(crate) struct Verification {
 }
 
 /// Hashes all tracked outputs and checkpoint payloads of an export directory again.
-///
-/// # Errors
-/// When a directory cannot be listed.
 pub(crate) fn verify(export_dir: &Path, slots: &[SlotId]) -> Result<Verification, Error> {
     let mut verification = Verification::default();
     let mut seen: Vec<SlotId> = slots.to_vec();

@@ -58,11 +58,8 @@ pub(crate) struct PathIdentity {
 }
 
 /// The identity of the file or directory at `path`; the files of a directory are hashed on all
-/// cores.
-///
-/// # Errors
-/// Names what is missing or cannot be read, and anything that is neither file, directory nor
-/// link (a socket, say), here or below.
+/// cores. Anything that is neither file, directory nor link (a socket, say), here or below, is an
+/// error.
 pub(crate) fn hash_path(path: &Path) -> Result<PathIdentity, Error> {
     let metadata = fs::metadata(path).map_err(Error::cannot("read", path))?;
     if metadata.is_dir() {
@@ -83,7 +80,7 @@ enum Content {
 }
 
 fn hash_directory(root: &Path) -> Result<PathIdentity, Error> {
-    let Listing { files, mut others } = list(root)?;
+    let (files, mut others) = list(root)?;
     let digests = hash_files(&files);
     let mut bytes = 0;
     for (path, digest) in files.into_iter().zip(digests) {
@@ -116,13 +113,9 @@ fn manifest_hash(entries: &[(Vec<u8>, Content)]) -> Sha {
     hasher.finish()
 }
 
-struct Listing {
-    files: Vec<PathBuf>,
-    others: Vec<(PathBuf, Content)>,
-}
-
-fn list(root: &Path) -> Result<Listing, Error> {
-    let mut listing = Listing { files: Vec::new(), others: Vec::new() };
+/// The files below the directory, and everything else.
+fn list(root: &Path) -> Result<(Vec<PathBuf>, Vec<(PathBuf, Content)>), Error> {
+    let (mut files, mut others) = (Vec::new(), Vec::new());
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
         let failed = Error::cannot("list", &dir);
@@ -131,19 +124,19 @@ fn list(root: &Path) -> Result<Listing, Error> {
             let path = entry.path();
             let kind = entry.file_type().map_err(Error::cannot("read", &path))?;
             if kind.is_file() {
-                listing.files.push(path);
+                files.push(path);
             } else if kind.is_dir() {
                 pending.push(path.clone());
-                listing.others.push((path, Content::Directory));
+                others.push((path, Content::Directory));
             } else if kind.is_symlink() {
                 let target = fs::read_link(&path).map_err(Error::cannot("read", &path))?;
-                listing.others.push((path, Content::Link(target)));
+                others.push((path, Content::Link(target)));
             } else {
                 return Err(special_file(&path));
             }
         }
     }
-    Ok(listing)
+    Ok((files, others))
 }
 
 fn manifest_path(path: &Path) -> Vec<u8> {
@@ -152,10 +145,9 @@ fn manifest_path(path: &Path) -> Vec<u8> {
 }
 
 fn special_file(path: &Path) -> Error {
-    Error::file(
-        path,
-        "is neither a file nor a directory (a pipe, socket or device has no content to keep)",
-    )
+    let problem =
+        "is neither a file nor a directory (a pipe, socket or device has no content to keep)";
+    Error::file(path, problem)
 }
 
 /// The path of the artifact `name` below `root`, with its parent directories created.
@@ -219,11 +211,7 @@ fn leaving_link(root: &Path, path: &Path) -> Result<Option<PathBuf>, Error> {
 /// the whole tree can be moved, else absolute.
 ///
 /// Directories are compared as what they really are, links resolved; a link that is the last
-/// part keeps its own name.
-///
-/// # Errors
-/// When `path` or the export directory does not exist, and when the name is not UTF-8, which
-/// JSON cannot hold.
+/// part keeps its own name. A name that is not UTF-8 is an error: JSON cannot hold it.
 pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<String, Error> {
     let real = |path: &Path| fs::canonicalize(path).map_err(Error::cannot("read", path));
     let export_dir = real(export_dir)?;
@@ -244,7 +232,7 @@ pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<Strin
 
 /// Whether a path as [`relative_to_export`] gave it holds what belongs to the runner or to several
 /// slots: setting one slot aside would take it from the others.
-pub(crate) fn is_common_ground(export_dir: &Path, stored: &str) -> bool {
+pub(crate) fn is_shared(export_dir: &Path, stored: &str) -> bool {
     let stored = Path::new(stored);
     if stored.is_absolute() {
         return fs::canonicalize(export_dir).is_ok_and(|export_dir| export_dir.starts_with(stored));
@@ -272,14 +260,8 @@ pub(crate) fn resolve_stored(export_dir: &Path, stored: &str) -> PathBuf {
     export_dir.join(stored)
 }
 
-#[cfg(test)]
-mod tests;
-
 /// Copies a file or a directory with everything below it; links stay links. `to` appears only
 /// when the copy is whole.
-///
-/// # Errors
-/// Names the path that cannot be read or written.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
     let mut name = to.file_name().unwrap_or_default().to_os_string();
     name.push(".copying");
@@ -318,7 +300,20 @@ fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
     sync_directory(to)
 }
 
+/// The paths directly in a directory; none where it does not exist.
+pub(crate) fn list_directory(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = Error::cannot("list", directory);
+    match fs::read_dir(directory) {
+        Ok(entries) => entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
 /// Whether the directory is missing or holds nothing.
 pub(crate) fn is_empty_dir(path: &Path) -> bool {
     fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,9 +43,6 @@ pub(crate) enum Mode {
 }
 
 /// Runs what has to run when no other suite of this process does.
-///
-/// # Errors
-/// As [`Suite::run`](crate::Suite::run).
 pub(crate) fn run(
     mut start: Start,
     mut console: SuiteConsole,

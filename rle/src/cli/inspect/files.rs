@@ -24,9 +24,6 @@ impl Wanted {
     /// The wanted ones of the `known` names; none where all are wanted.
     ///
     /// A name that holds a comma is not split where it is the whole text.
-    ///
-    /// # Errors
-    /// For a name that is not known, with a near match or the names that there are.
     pub(super) fn among(
         &self,
         known: &BTreeSet<&str>,
@@ -79,9 +76,7 @@ pub(super) struct PlacedFiles {
 
 impl Scope {
     /// The files that `rules` select; `kind` is what messages call one.
-    ///
-    /// # Errors
-    /// When the root is not a directory, or a group or algorithm that is asked for is not there.
+    /// A group or algorithm that is asked for and not there is an error.
     pub(super) fn files(&self, rules: &Rules<'_>, kind: &str) -> Result<PlacedFiles, Error> {
         let Self { root, start, groups, algorithms } = self;
         let found = walk(start.as_ref().unwrap_or(root), rules)?;
@@ -101,9 +96,6 @@ impl Scope {
 
     /// Reads the timing files of algorithms, and those of prepares where they are wanted, with
     /// each of which `read` is called; returns what could not be read.
-    ///
-    /// # Errors
-    /// As [`Scope::files`].
     pub(super) fn read_timings(
         &self,
         prepares: bool,

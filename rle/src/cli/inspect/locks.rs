@@ -50,9 +50,6 @@ pub(crate) struct FoundLock {
 
 /// All lock files that are asked for, in the order of groups and paths, and what could not be
 /// looked at.
-///
-/// # Errors
-/// When the root is no directory, the pattern is none, or a group or algorithm is not there.
 pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<FileProblem>), Error> {
     let pattern = Pattern::new(&request.pattern).map_err(|error| {
         Error::usage(format!("--pattern: `{}` is not a pattern: {error}", request.pattern))

@@ -31,9 +31,6 @@ pub(crate) struct CheckedStages {
 
 /// The stages of all timing files, those of prepares included, that are neither among the `known`
 /// ones nor the runner's own of that file.
-///
-/// # Errors
-/// When the root is no directory, or a group or algorithm that is asked for is not there.
 pub(crate) fn unknown_stages(
     scope: &Scope,
     known: &BTreeSet<String>,

@@ -82,9 +82,6 @@ pub(crate) struct TimeEntry {
 }
 
 /// The times of all algorithms that are asked for. What cannot be read is told with the rest.
-///
-/// # Errors
-/// When the root is no directory, or a group or algorithm that is asked for is not there.
 pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
     let mut times = Times::default();
     let mut labels: BTreeMap<String, Labels> = BTreeMap::new();

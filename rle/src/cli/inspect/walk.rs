@@ -48,9 +48,6 @@ pub(super) struct Rules<'a> {
 ///
 /// Links to directories are followed once all else is seen: so a directory that has two ways to
 /// it is met under its own name, and one that leads back to itself ends.
-///
-/// # Errors
-/// When `start` itself is missing or no directory.
 pub(super) fn walk(start: &Path, rules: &Rules<'_>) -> Result<Found, Error> {
     match fs::metadata(start) {
         Ok(metadata) if metadata.is_dir() => {}

@@ -1,14 +1,15 @@
 //! Lists archives, and removes old ones.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::Serialize;
 
 use super::layout::{ORIGIN, Origin, archived_dir, superseded_dir};
 use super::transaction::{JOURNAL, remove_finished};
 use crate::record::read_head;
+use crate::run::artifacts;
 use crate::value::Value;
 use crate::{Error, near_match, timings};
 
@@ -34,39 +35,22 @@ pub(crate) struct Entry {
 }
 
 /// All entries, oldest first within their folder.
-///
-/// # Errors
-/// When a directory cannot be listed.
 pub(crate) fn list(export_dir: &Path) -> Result<Vec<Entry>, Error> {
     let mut entries = Vec::new();
     for (kind, folder) in
         [("archived", archived_dir(export_dir)), ("superseded", superseded_dir(export_dir))]
     {
         let mut found = Vec::new();
-        for path in directories(&folder)? {
-            found.push(entry(kind, path)?);
+        for path in artifacts::list_directory(&folder)? {
+            let unfinished = path.extension().is_some_and(|extension| extension == "partial");
+            if path.is_dir() && !unfinished {
+                found.push(entry(kind, path)?);
+            }
         }
         found.sort_by(|a, b| (age(&a.name), &a.name).cmp(&(age(&b.name), &b.name)));
         entries.extend(found);
     }
     Ok(entries)
-}
-
-fn directories(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list", folder, error)),
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(Error::cannot("list", folder))?.path();
-        let unfinished = path.extension().is_some_and(|extension| extension == "partial");
-        if path.is_dir() && !unfinished {
-            paths.push(path);
-        }
-    }
-    Ok(paths)
 }
 
 fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
@@ -111,17 +95,13 @@ fn stamp(name: &str) -> &str {
 }
 
 pub(super) fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let list = Error::cannot("list", directory);
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(list)? {
-        let path = entry.map_err(list)?.path();
+    let is_record = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_record =
-            name.ends_with(".json") && !OTHER_FILES.contains(&&*name) && !name.starts_with('.');
-        if is_record && path.is_file() {
-            paths.push(path);
-        }
-    }
+        let is_other = OTHER_FILES.contains(&&*name) || name.starts_with('.');
+        name.ends_with(".json") && !is_other && path.is_file()
+    };
+    let mut paths = artifacts::list_directory(directory)?;
+    paths.retain(is_record);
     paths.sort();
     Ok(paths)
 }
@@ -131,17 +111,10 @@ fn size(path: &Path) -> Result<u64, Error> {
     if !metadata.is_dir() {
         return Ok(metadata.len());
     }
-    let mut bytes = 0;
-    for entry in fs::read_dir(path).map_err(Error::cannot("list", path))? {
-        bytes += size(&entry.map_err(Error::cannot("list", path))?.path())?;
-    }
-    Ok(bytes)
+    artifacts::list_directory(path)?.iter().map(|path| size(path)).sum()
 }
 
 /// The entry of that name.
-///
-/// # Errors
-/// When there is none, with the near match.
 pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
     let entries = list(export_dir)?;
     let known: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
@@ -153,9 +126,6 @@ pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
 
 /// The entries that go when the newest `keep` of each algorithm's sets, and of each slot's
 /// superseded ones, stay.
-///
-/// # Errors
-/// When a directory cannot be listed.
 pub(crate) fn to_prune(export_dir: &Path, keep: usize) -> Result<Vec<Entry>, Error> {
     let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for entry in list(export_dir)? {
@@ -169,9 +139,6 @@ pub(crate) fn to_prune(export_dir: &Path, keep: usize) -> Result<Vec<Entry>, Err
 }
 
 /// Removes an entry; a half-removed one is never taken for whole.
-///
-/// # Errors
-/// When the system refuses.
 pub(crate) fn prune(entry: &Entry) -> Result<(), Error> {
     remove_finished(&entry.path)
 }

@@ -44,9 +44,6 @@ use transaction::{Step, Transaction};
 
 /// Finishes or undoes what killed processes left half done, and says whether there was anything:
 /// every start calls it.
-///
-/// # Errors
-/// When the system refuses, or another process is at it for minutes.
 pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
     let superseded = transaction::recover(export_dir, &superseded_dir(export_dir), "")?;
     let archived = transaction::recover(export_dir, &archived_dir(export_dir), "")?;
@@ -54,9 +51,6 @@ pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
 }
 
 /// The same for what one algorithm's slots may wait for.
-///
-/// # Errors
-/// As [`recover`].
 pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> {
     let prefix = format!("{slug}_");
     transaction::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
@@ -76,10 +70,7 @@ pub(crate) fn has_outputs(export_dir: &Path, slot: &SlotId) -> bool {
 }
 
 /// Moves whatever a slot has below `runs/_superseded`, and says where it lies; none where it
-/// has nothing.
-///
-/// # Errors
-/// When the system refuses; everything is then where it was.
+/// has nothing. After an error everything is where it was.
 pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathBuf>, Error> {
     if !has_anything(export_dir, slot) {
         return Ok(None);
@@ -90,9 +81,7 @@ pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathB
 }
 
 /// Moves the complete set of an algorithm below `runs/_archived_complete_runs`.
-///
-/// # Errors
-/// When the system refuses; everything is then where it was.
+/// After an error everything is where it was.
 pub(crate) fn archive_set(
     export_dir: &Path,
     slug: &Slug,

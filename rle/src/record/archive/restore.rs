@@ -16,9 +16,8 @@ use crate::{Error, timings};
 const RESTORED: &str = "restored";
 
 /// Puts an entry back where it came from. The caller holds the locks of its slots.
-///
-/// # Errors
-/// When anything stands where it would go, naming it: nothing is moved then.
+/// Where something stands in the way it
+/// is named, and nothing is moved.
 pub(crate) fn restore(export_dir: &Path, entry: &Entry) -> Result<(), Error> {
     let origin = read_origin(&entry.path)?;
     refuse_live(export_dir, entry, &origin)?;

@@ -6,6 +6,7 @@
 //! says, step by step, each of which may be repeated. The lock file in the directory tells
 //! a transaction that goes on from one that a dead process left.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -179,16 +180,9 @@ fn discard(directory: &Path) -> Result<(), Error> {
 /// begins with `prefix`; says whether there was anything.
 pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<bool, Error> {
     let mut any = false;
-    let entries = match fs::read_dir(parent) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(any),
-        Err(error) => return Err(Error::io("list", parent, error)),
-    };
-    for entry in entries {
-        let entry = entry.map_err(Error::cannot("list", parent))?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) else { continue };
-        let directory = entry.path();
+    for directory in artifacts::list_directory(parent)? {
+        let name = directory.file_name().and_then(OsStr::to_str);
+        let Some(name) = name.filter(|name| name.starts_with(prefix)) else { continue };
         if name.ends_with(PARTIAL) {
             discard_unfinished(&directory)?;
         } else if directory.join(JOURNAL).symlink_metadata().is_ok() {

@@ -26,8 +26,6 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// # Errors
-    /// When the metadata has no JSON form.
     pub(crate) fn new(provenance: Provenance, warnings: Vec<String>) -> Result<Self, Error> {
         Ok(Self {
             value: Value::from_serialize(&provenance)?,

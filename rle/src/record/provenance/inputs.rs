@@ -37,9 +37,6 @@ enum Part {
 
 impl Inputs {
     /// Reads the patterns.
-    ///
-    /// # Errors
-    /// The first that is not a pattern, or leads out of the workspace.
     pub(super) fn new(texts: &[String]) -> Result<Self, Error> {
         let patterns = texts.iter().map(|text| {
             Input::new(text).map_err(|problem| {

@@ -62,11 +62,8 @@ pub(crate) struct CaptureRequest {
     pub(crate) metadata: BTreeMap<String, Value>,
 }
 
-/// Gathers the provenance of this program, with warnings of what makes it doubtful.
-///
-/// # Errors
-/// A pattern or a key that is not accepted, and in the mode `require_clean` a source that is not
-/// exactly a commit.
+/// Gathers the provenance of this program, with warnings of what makes it doubtful. In the mode
+/// `require_clean` a source that is not exactly a commit is an error.
 pub(crate) fn capture(request: &CaptureRequest) -> Result<Capture, Error> {
     let Captured { provenance, warnings } = capture_with(&Git::default(), request)?;
     Capture::new(provenance, warnings)

@@ -61,9 +61,6 @@ impl fmt::Display for ProvenanceMode {
 }
 
 /// Checks the caller's metadata, which is identity in every mode.
-///
-/// # Errors
-/// The first key that is empty or reserved, or whose value has no canonical form.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, Value>) -> Result<(), Error> {
     for (key, value) in metadata {
         if key.is_empty() {

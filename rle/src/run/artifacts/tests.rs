@@ -267,15 +267,15 @@ mod links {
 }
 
 #[test]
-fn what_several_slots_share_is_common_ground() {
+fn what_several_slots_share_is_shared() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("ippo/artifacts/run_0")).unwrap();
     let root = fs::canonicalize(dir.path()).unwrap();
     let above = root.parent().unwrap().to_str().unwrap();
     for common in [".", "runs", "runs/ippo_0.json", "_logs", "ippo", "ippo/artifacts", above] {
-        assert!(is_common_ground(dir.path(), common), "{common}");
+        assert!(is_shared(dir.path(), common), "{common}");
     }
     for own in ["ippo/artifacts/run_0", "ippo/artifacts/run_0/policy", "plots", "/opt/models/a"] {
-        assert!(!is_common_ground(dir.path(), own), "{own}");
+        assert!(!is_shared(dir.path(), own), "{own}");
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::metrics::MetricState;
+use crate::profile::StageTotal;
 use crate::value::Value;
 
 /// The newest manifest format that this version reads and writes.
@@ -63,6 +64,15 @@ pub(crate) struct Payload {
 pub(crate) struct StageSum {
     pub(crate) seconds: f64,
     pub(crate) calls: u64,
+}
+
+/// Adds the stage times of one attempt to those of the attempts before it.
+pub(crate) fn add_totals(sums: &mut BTreeMap<String, StageSum>, totals: &[StageTotal]) {
+    for total in totals {
+        let sum = sums.entry(total.stage.to_owned()).or_default();
+        sum.seconds += total.seconds;
+        sum.calls += total.calls;
+    }
 }
 
 /// A checkpoint to go on from: the newest one that belongs to this request and is whole.

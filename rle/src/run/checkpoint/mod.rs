@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -36,7 +36,7 @@ use crate::value::Value;
 
 pub use manifest::Latest;
 use manifest::Logged;
-pub(crate) use manifest::StageSum;
+pub(crate) use manifest::{StageSum, add_totals};
 pub(crate) use store::{Found, directory, find, newer_problem};
 #[cfg(feature = "cli")]
 pub(crate) use store::{check_all, newest_sequence};
@@ -89,11 +89,7 @@ pub(crate) struct Setup {
 }
 
 struct State {
-    enabled: bool,
-    attempt: u32,
-    latest: Option<Latest>,
-    seconds_before: f64,
-    stop_at_save: Option<Stop>,
+    setup: Setup,
     began: Instant,
     timer: Mutex<Option<Arc<RunTimer>>>,
     metrics: Mutex<Option<MetricSink>>,
@@ -102,24 +98,11 @@ struct State {
 
 impl Checkpoint {
     pub(crate) fn new(setup: Setup) -> Self {
-        let Setup {
-            export_dir,
-            slot,
-            request_hash,
-            enabled,
-            attempt,
-            latest,
-            seconds_before,
-            stop_at_save,
-        } = setup;
-        let home = directory(&export_dir, &slot);
-        let store = Store::new(home, request_hash, slot, latest.as_ref().map(Latest::sequence));
+        let home = directory(&setup.export_dir, &setup.slot);
+        let resumed_from = setup.latest.as_ref().map(Latest::sequence);
+        let store = Store::new(home, setup.request_hash.clone(), setup.slot.clone(), resumed_from);
         Self(Arc::new(State {
-            enabled,
-            attempt,
-            latest,
-            seconds_before,
-            stop_at_save,
+            setup,
             began: Instant::now(),
             timer: Mutex::new(None),
             metrics: Mutex::new(None),
@@ -142,14 +125,14 @@ impl Checkpoint {
     /// [`write`](Self::write) do nothing.
     #[must_use]
     pub fn enabled(&self) -> bool {
-        self.0.enabled
+        self.0.setup.enabled
     }
 
     /// The checkpoint to go on from, if there is one: it belongs to this very request, and all
     /// its payloads are what was saved.
     #[must_use]
     pub fn latest(&self) -> Option<&Latest> {
-        self.0.latest.as_ref()
+        self.0.setup.latest.as_ref()
     }
 
     /// A path for a payload of the generation that the next [`save`](Self::save) completes.
@@ -158,7 +141,7 @@ impl Checkpoint {
     /// When checkpoints are off, or the name is empty, absolute, holds `..` or leaves the
     /// directory.
     pub fn path(&self, name: impl AsRef<str>) -> Result<PathBuf, Error> {
-        if !self.0.enabled {
+        if !self.enabled() {
             return Err(Error::usage(
                 "checkpoints are off in this start: ask checkpoint().enabled() first, or turn \
                  them on with --checkpoint-enabled",
@@ -170,7 +153,7 @@ impl Checkpoint {
                 store::MANIFEST
             )));
         }
-        let generation = self.store().open_generation()?;
+        let generation = self.0.store.lock().open_generation()?;
         artifacts::contained_path(&generation, name.as_ref())
     }
 
@@ -191,7 +174,7 @@ impl Checkpoint {
         name: impl AsRef<str>,
         payload: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Error> {
-        if !self.0.enabled {
+        if !self.enabled() {
             return Ok(());
         }
         write_atomically(&self.path(name)?, payload)
@@ -203,16 +186,16 @@ impl Checkpoint {
     /// When the metadata has no JSON form or the system refuses; the previous checkpoint then
     /// stays the one that is offered.
     pub fn save(&self, metadata: impl Serialize) -> Result<(), Error> {
-        if !self.0.enabled {
+        if !self.enabled() {
             return Ok(());
         }
         let metadata = Value::from_serialize_lossless(&metadata)
             .map_err(|error| error.under_key("checkpoint metadata"))?;
-        let seconds = self.0.seconds_before + self.0.began.elapsed().as_secs_f64();
+        let seconds = self.0.setup.seconds_before + self.0.began.elapsed().as_secs_f64();
         let stages = self.stages();
         let logged = self.logged()?;
-        self.store().save(self.0.attempt, metadata, seconds, stages, logged)?;
-        if let Some(stop) = &self.0.stop_at_save {
+        self.0.store.lock().save(self.0.setup.attempt, metadata, seconds, stages, logged)?;
+        if let Some(stop) = &self.0.setup.stop_at_save {
             stop.ask();
         }
         Ok(())
@@ -234,11 +217,8 @@ impl Checkpoint {
     /// Stage times of the attempts that led here and of this one.
     fn stages(&self) -> BTreeMap<String, StageSum> {
         let mut stages = self.stages_before();
-        let timer = self.0.timer.lock().clone();
-        for total in timer.map_or(Vec::new(), |timer| timer.totals()) {
-            let sum = stages.entry(total.stage.to_owned()).or_default();
-            sum.seconds += total.seconds;
-            sum.calls += total.calls;
+        if let Some(timer) = &*self.0.timer.lock() {
+            add_totals(&mut stages, &timer.totals());
         }
         stages
     }
@@ -247,17 +227,13 @@ impl Checkpoint {
     pub(crate) fn stages_before(&self) -> BTreeMap<String, StageSum> {
         self.latest().map_or(BTreeMap::new(), |latest| latest.manifest.stages.clone())
     }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.0.store.lock()
-    }
 }
 
 impl fmt::Debug for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checkpoint")
-            .field("enabled", &self.0.enabled)
-            .field("latest", &self.0.latest)
+            .field("enabled", &self.enabled())
+            .field("latest", &self.latest())
             .finish_non_exhaustive()
     }
 }

@@ -11,6 +11,7 @@ use super::manifest::{Latest, Logged, Manifest, Payload, SCHEMA_VERSION, StageSu
 use crate::Error;
 use crate::fs::{sweep_leftovers, sync_directory, write_json_atomically};
 use crate::names::SlotId;
+use crate::run::artifacts;
 use crate::value::Value;
 use crate::value::digest::{hash_file, hex};
 
@@ -47,9 +48,6 @@ pub(crate) enum Found {
 }
 
 /// Looks for the checkpoint to go on from.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Result<Found, Error> {
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
@@ -96,9 +94,6 @@ pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Resu
 
 #[cfg(feature = "cli")]
 /// The sequence number of the newest generation that was completed.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub(crate) fn newest_sequence(export_dir: &Path, slot: &SlotId) -> Result<Option<u64>, Error> {
     let home = directory(export_dir, slot);
     Ok(newest_complete(&home, generations(&home)?))
@@ -112,9 +107,6 @@ fn newest_complete(home: &Path, generations: Vec<u64>) -> Option<u64> {
 
 #[cfg(feature = "cli")]
 /// What is wrong with a slot's checkpoints, whoever made them.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub(crate) fn check_all(export_dir: &Path, slot: &SlotId) -> Result<Vec<String>, Error> {
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
@@ -142,17 +134,12 @@ fn generation_name(sequence: u64) -> String {
 
 /// Sequence numbers of the generation directories, newest first.
 fn generations(home: &Path) -> Result<Vec<u64>, Error> {
-    let entries = match fs::read_dir(home) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list", home, error)),
+    let sequence = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        name.strip_prefix(GENERATION)?.parse().ok()
     };
-    let mut sequences = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(Error::cannot("list", home))?.file_name();
-        let sequence = name.to_str().and_then(|name| name.strip_prefix(GENERATION));
-        sequences.extend(sequence.and_then(|sequence| sequence.parse::<u64>().ok()));
-    }
+    let mut sequences: Vec<u64> =
+        artifacts::list_directory(home)?.iter().filter_map(sequence).collect();
     sequences.sort_unstable_by(|a, b| b.cmp(a));
     Ok(sequences)
 }

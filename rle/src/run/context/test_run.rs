@@ -33,11 +33,7 @@ impl RunContext {
 #[derive(Debug)]
 #[must_use]
 pub struct TestRun {
-    env_name: String,
-    env_config: Value,
-    common_config: BTreeMap<String, Value>,
-    export_dir: PathBuf,
-    num_runs: u32,
+    suite: SuiteFacts,
     name: String,
     run_idx: u32,
     base_seed: u64,
@@ -51,11 +47,13 @@ pub struct TestRun {
 impl TestRun {
     fn new(export_dir: PathBuf) -> Self {
         Self {
-            env_name: "test".to_owned(),
-            env_config: Value::object(),
-            common_config: BTreeMap::new(),
-            export_dir,
-            num_runs: 1,
+            suite: SuiteFacts {
+                env_name: "test".to_owned(),
+                env_config: Value::object(),
+                common_config: Value::object(),
+                export_dir,
+                num_runs: 1,
+            },
             name: "test".to_owned(),
             run_idx: 0,
             base_seed: 0,
@@ -69,7 +67,7 @@ impl TestRun {
 
     /// The environment's name (`test`).
     pub fn env_name(mut self, name: impl Into<String>) -> Self {
-        self.env_name = name.into();
+        self.suite.env_name = name.into();
         self
     }
 
@@ -78,7 +76,7 @@ impl TestRun {
     /// # Panics
     /// When it has no JSON form.
     pub fn env_config(mut self, config: impl serde::Serialize) -> Self {
-        self.env_config = value_for_test(&config);
+        self.suite.env_config = value_for_test(&config);
         self
     }
 
@@ -87,7 +85,7 @@ impl TestRun {
     /// # Panics
     /// When the value has no JSON form.
     pub fn common(mut self, key: impl Into<String>, value: impl serde::Serialize) -> Self {
-        self.common_config.insert(key.into(), value_for_test(&value));
+        self.suite.common_config.insert(key, value_for_test(&value));
         self
     }
 
@@ -108,7 +106,7 @@ impl TestRun {
 
     /// Size of the run window (large enough for the run index).
     pub fn num_runs(mut self, num_runs: u32) -> Self {
-        self.num_runs = num_runs;
+        self.suite.num_runs = num_runs;
         self
     }
 
@@ -158,13 +156,15 @@ impl TestRun {
     /// When the label gives no slug, or the seed overflows.
     #[must_use]
     pub fn build(self) -> RunContext {
-        let slug = Slug::new(Slug::text_from_label(&self.name))
+        let Self { mut suite, name, run_idx, .. } = self;
+        let slug = Slug::new(Slug::text_from_label(&name))
             .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
-        let seeds = Seeds::of_run(self.base_seed, self.run_idx, None)
+        let seeds = Seeds::of_run(self.base_seed, run_idx, None)
             .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
-        let export_dir = std::path::absolute(&self.export_dir).unwrap_or(self.export_dir);
-        let slot = SlotId::new(slug, self.run_idx);
-        let latest = match checkpoint::find(&export_dir, &slot, TEST_REQUEST) {
+        suite.export_dir = std::path::absolute(&suite.export_dir).unwrap_or(suite.export_dir);
+        suite.num_runs = suite.num_runs.max(run_idx.saturating_add(1));
+        let slot = SlotId::new(slug, run_idx);
+        let latest = match checkpoint::find(&suite.export_dir, &slot, TEST_REQUEST) {
             Ok(checkpoint::Found::Latest { latest, .. }) if self.checkpoints => Some(latest),
             _ => None,
         };
@@ -173,7 +173,7 @@ impl TestRun {
             logger.resume_from(logged);
         }
         let checkpoint = Checkpoint::new(checkpoint::Setup {
-            export_dir: export_dir.clone(),
+            export_dir: suite.export_dir.clone(),
             slot: slot.clone(),
             request_hash: TEST_REQUEST.to_owned(),
             enabled: self.checkpoints,
@@ -188,16 +188,9 @@ impl TestRun {
             let _ = stop.poll();
             stop.request("the test asks for it");
         }
-        let suite = Arc::new(SuiteFacts {
-            env_name: self.env_name,
-            env_config: self.env_config,
-            common_config: Value::Object(self.common_config),
-            export_dir,
-            num_runs: self.num_runs.max(self.run_idx.saturating_add(1)),
-        });
         RunContext::from_parts(RunParts {
-            common: Common::new(suite, self.required, Progress::default()),
-            name: self.name,
+            common: Common::new(Arc::new(suite), self.required, Progress::default()),
+            name,
             slot,
             seeds,
             config: self.config,

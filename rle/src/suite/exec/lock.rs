@@ -24,9 +24,7 @@ pub(in crate::suite) struct SuiteGuard {
 
 impl SuiteGuard {
     /// Waits until no other thread runs a suite.
-    ///
-    /// # Errors
-    /// When this thread is running one itself: it would wait for ever.
+    /// Inside a suite that is an error: it would wait for ever.
     pub(in crate::suite) fn acquire() -> Result<Self, Error> {
         if INSIDE.get() {
             return Err(Error::usage(

@@ -63,10 +63,8 @@ impl Prepares {
         self.outcomes.lock().retain(|_, outcome| outcome.is_ok());
     }
 
-    /// The value for an algorithm's slots; none where it has no prepare.
-    ///
-    /// # Errors
-    /// The message of the failure, the same for every slot that needs it.
+    /// The value for an algorithm's slots; none where it has no prepare. The
+    /// message of a failure is the same for every slot that needs it.
     pub(crate) fn value_for(
         &self,
         env: &PrepareEnv<'_>,

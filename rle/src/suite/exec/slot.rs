@@ -326,9 +326,7 @@ impl SlotRunner<'_> {
     }
 
     /// Turns a result into the record's fields.
-    ///
-    /// # Errors
-    /// What makes the run a failed one: a value without a JSON form, a missing output.
+    /// The error fails the run: a value without a JSON form, a missing output.
     fn complete(
         &self,
         head: &mut RecordHead,

@@ -8,6 +8,7 @@ use crate::machine::hardware::Hardware;
 use crate::names::SlotId;
 use crate::profile::StageTotal;
 use crate::record::identity::object;
+use crate::run::checkpoint::add_totals;
 use crate::run::{RecordedTiming, StageSum};
 use crate::timings::{self, NewEntry};
 use crate::value::Value;
@@ -60,7 +61,7 @@ pub(crate) fn save_run(run: &Run<'_>) {
         total.extra.insert("segments".to_owned(), Value::Array(segments.collect()));
     }
     let mut stages = run.stages_before.clone();
-    add(&mut stages, run.stages);
+    add_totals(&mut stages, run.stages);
     let name = format!("{}_run", run.slot.slug());
     save(run.algorithm_dir, (name, total), &key, &stages, run.recorded);
 }
@@ -84,16 +85,8 @@ pub(crate) fn save_prepare(
 ) {
     let key = Key { run_idx: None, label: Some(request.to_owned()) };
     let mut sums = BTreeMap::new();
-    add(&mut sums, stages);
+    add_totals(&mut sums, stages);
     save(home, (format!("{function}_prepare"), key.entry(seconds)), &key, &sums, recorded);
-}
-
-fn add(sums: &mut BTreeMap<String, StageSum>, stages: &[StageTotal]) {
-    for stage in stages {
-        let sum = sums.entry(stage.stage.to_owned()).or_default();
-        sum.seconds += stage.seconds;
-        sum.calls += stage.calls;
-    }
 }
 
 struct Key {

@@ -8,9 +8,6 @@ use crate::record::{self, TrackedPath};
 use crate::run::artifacts;
 
 /// What a record says about the outputs of a run.
-///
-/// # Errors
-/// Which outputs are missing, belong to others too, or cannot be read.
 pub(in crate::suite) fn track(
     export_dir: &Path,
     slot: &SlotId,
@@ -28,7 +25,7 @@ pub(in crate::suite) fn track(
     for (label, path) in paths {
         let stored =
             artifacts::relative_to_export(export_dir, path).map_err(|error| error.to_string())?;
-        if artifacts::is_common_ground(export_dir, &stored) {
+        if artifacts::is_shared(export_dir, &stored) {
             return Err(format!(
                 "output `{label}` ({}) holds what belongs to the framework or to several runs; \
                  track only what this run wrote, such as ctx.artifact_path(..)",

@@ -20,10 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::names::SlotId;
 
 impl Plan {
-    /// What would happen to a slot now.
-    ///
-    /// # Errors
-    /// When its record may be neither used nor replaced, naming the file and the way out.
+    /// What would happen to a slot now. A record that may be neither used nor replaced is an error.
     pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
         let policy = Policy {
             resume: self.options.resume_completed_runs,
@@ -121,9 +118,6 @@ pub(crate) struct Start {
 
 impl Start {
     /// Plans a start and decides about its slots; changes no file.
-    ///
-    /// # Errors
-    /// As [`Plan::new`] and [`Plan::decide`].
     pub(crate) fn new(config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
         let mut start = Self { plan: Plan::new(config, specs)?, decisions: Vec::new() };
         start.decide()?;
@@ -150,9 +144,6 @@ impl Start {
     }
 
     /// The export directory, absolute, and the slots that a request is about.
-    ///
-    /// # Errors
-    /// As a start's, before anything runs.
     #[cfg(feature = "cli")]
     pub(crate) fn slots_of(
         config: SuiteConfig,

@@ -48,9 +48,6 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Resolves a start; reads files but writes none.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with the request, the registry or a required artifact.
     pub(crate) fn new(mut config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
         config.check_values()?;
         if config.jobs == 0 {

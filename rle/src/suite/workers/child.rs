@@ -28,9 +28,6 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 const ORPHAN_GRACE: Duration = Duration::from_secs(30);
 
 /// Runs the slot that the parent hands over, and gives the exit status.
-///
-/// # Errors
-/// When there is no parent to speak to.
 pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     let socket = take_socket()
         .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;

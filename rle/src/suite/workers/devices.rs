@@ -27,8 +27,7 @@ pub(super) struct Share<'a> {
 }
 
 impl Devices {
-    /// # Errors
-    /// When fewer GPUs are visible than `jobs` runs of `per_run` need.
+    /// Fails when fewer GPUs are visible than `jobs` runs of `per_run` need.
     pub(in crate::suite) fn new(
         jobs: usize,
         per_run: usize,

@@ -17,9 +17,6 @@ use crate::sync::Mutex;
 
 /// Runs the slots that have to run, and gives the outcome of every slot and the runs whose metrics
 /// were not sent.
-///
-/// # Errors
-/// When a worker could not even begin.
 pub(in crate::suite) fn run(
     start: &Start,
     console: &SuiteConsole,

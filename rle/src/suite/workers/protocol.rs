@@ -46,10 +46,8 @@ pub(super) enum Report {
     Refused(String),
 }
 
-/// Sends one message.
-///
-/// # Errors
-/// When the other process is gone, or does not read in time where the socket has a limit.
+/// Sends one message. Fails when the other process is gone, or does not read in time where the
+/// socket has a limit.
 pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
