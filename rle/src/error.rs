@@ -88,6 +88,15 @@ impl Error {
         Self::File { path: path.into(), problem: problem.into() }
     }
 
+    /// A file whose schema, that of a `kind` of files, is newer than the `known` one.
+    pub(crate) fn newer(path: &Path, kind: &str, version: u64, known: u32) -> Self {
+        let problem = format!(
+            "was written by a newer version of this program ({kind} schema {version}, this one \
+             reads up to {known}); use that version, or another --export-dir"
+        );
+        Self::Newer { path: path.to_owned(), problem }
+    }
+
     /// Makes an error of the system's answer to an operation on `path`: for `map_err`.
     pub(crate) fn cannot(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |source| Self::io(action, path, source)

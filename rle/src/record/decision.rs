@@ -123,7 +123,7 @@ pub(crate) fn decide(
     policy: Policy<'_>,
 ) -> Decision {
     let head = match state {
-        RecordState::Missing | RecordState::Newer(_) => {
+        RecordState::Missing => {
             return Decision::run(vec![Reason::plain("no record yet")], false);
         }
         RecordState::Unusable(problem) => {

@@ -43,11 +43,11 @@ impl Identity {
     /// Computes the identity by the current rule.
     /// A NaN or an infinity in a part is an error that names the key.
     pub(crate) fn new(parts: IdentityParts<'_>) -> Result<Self, ValueError> {
-        let value = object([
+        let value = Value::from_iter([
             ("request_schema", Value::from(REQUEST_SCHEMA)),
             (
                 "environment",
-                object([
+                Value::from_iter([
                     ("name", Value::from(parts.env_name)),
                     ("config", parts.env_config.clone()),
                 ]),
@@ -55,7 +55,10 @@ impl Identity {
             ("common_config", parts.common_config.clone()),
             (
                 "algorithm",
-                object([("slug", Value::from(parts.slug)), ("config", parts.config.clone())]),
+                Value::from_iter([
+                    ("slug", Value::from(parts.slug)),
+                    ("config", parts.config.clone()),
+                ]),
             ),
             ("seeds", Value::from_serialize(parts.seeds)?),
             ("run_idx", Value::from(parts.run_idx)),
@@ -77,7 +80,7 @@ impl Identity {
             config: &head.algorithm.config,
             seeds: &head.seeds,
             run_idx: head.run_idx,
-            provenance: Value::from_serialize(&provenance.identity())?,
+            provenance: provenance.identity(),
             required_artifacts: &head.required_artifacts,
         })
     }
@@ -103,11 +106,6 @@ impl Identity {
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }
-}
-
-/// A JSON object from its members.
-pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 #[cfg(test)]

@@ -38,5 +38,5 @@ pub(crate) use provenance::Capture;
 pub use provenance::ProvenanceMode;
 #[cfg(feature = "cli")]
 pub(crate) use reader::WholeRecord;
-pub(crate) use reader::{RecordState, newer_error, read_head, read_state, read_whole};
+pub(crate) use reader::{RecordState, read_head, read_state, read_whole};
 pub use reader::{RunRecord, load_records};

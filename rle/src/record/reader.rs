@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::files::{record_path, record_paths};
@@ -38,7 +38,7 @@ impl RunRecord {
     ///
     /// # Errors
     /// When there is none of that name, or it does not fit the type.
-    pub fn metric<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
+    pub fn metric<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
         let value = self.metrics.get(name).ok_or_else(|| {
             let known = self.metrics.keys().map(String::as_str);
             let hint = crate::near_match::hint(name, known);
@@ -80,12 +80,11 @@ pub(crate) enum RecordState {
     Missing,
     /// Not a record of this slot; `--rerun` may move it aside.
     Unusable(String),
-    /// Written by a newer version: never touched.
-    Newer(u64),
     Head(Box<RecordHead>),
 }
 
-/// Reads the head of a slot's record.
+/// Reads the head of a slot's record. One that a newer version wrote is an error: it is never
+/// touched.
 pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState, Error> {
     let path = record_path(export_dir, slot);
     let bytes = match fs::read(&path) {
@@ -93,10 +92,10 @@ pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RecordState::Missing),
         Err(error) => return Err(Error::io("read", &path, error)),
     };
-    let head = match parse_head(&bytes) {
+    let head = match parse_head(&path, &bytes) {
         Ok(head) => head,
-        Err(Unreadable::Newer(version)) => return Ok(RecordState::Newer(version)),
-        Err(Unreadable::Broken(problem)) => return Ok(RecordState::Unusable(problem)),
+        Err(Error::File { problem, .. }) => return Ok(RecordState::Unusable(problem)),
+        Err(error) => return Err(error),
     };
     if head.algorithm.slug != slot.slug().as_str() || head.run_idx != slot.run_idx() {
         return Ok(RecordState::Unusable(format!(
@@ -105,50 +104,45 @@ pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState
         )));
     }
     if head.request.schema_version > REQUEST_SCHEMA {
-        return Ok(RecordState::Newer(u64::from(head.request.schema_version)));
+        return Err(newer(&path, u64::from(head.request.schema_version)));
     }
     Ok(RecordState::Head(Box::new(head)))
 }
 
 /// The head of any record file, whatever slot it belongs to; none where it cannot be read.
 pub(crate) fn read_head(path: &Path) -> Option<RecordHead> {
-    parse_head(&fs::read(path).ok()?).ok()
+    parse_head(path, &fs::read(path).ok()?).ok()
 }
 
-enum Unreadable {
-    Newer(u64),
-    Broken(String),
+fn parse_head(path: &Path, bytes: &[u8]) -> Result<RecordHead, Error> {
+    from_fields(path, parse_fields(path, bytes, false)?)
 }
 
-fn parse_head(bytes: &[u8]) -> Result<RecordHead, Unreadable> {
-    let fields = parse_fields(bytes, false)?;
-    from_fields(fields)
-}
-
-fn from_fields<T: serde::de::DeserializeOwned>(
+fn from_fields<T: DeserializeOwned>(
+    path: &Path,
     mut fields: BTreeMap<String, Value>,
-) -> Result<T, Unreadable> {
+) -> Result<T, Error> {
     for field in NUMERIC_FIELDS {
         if let Some(value) = fields.get_mut(field) {
             value.restore_non_finite();
         }
     }
-    Value::Object(fields).to().map_err(|error| Unreadable::Broken(format!("is no record: {error}")))
+    Value::Object(fields).to().map_err(|error| Error::file(path, format!("is no record: {error}")))
 }
 
-fn parse_fields(bytes: &[u8], bulk: bool) -> Result<BTreeMap<String, Value>, Unreadable> {
+fn parse_fields(path: &Path, bytes: &[u8], bulk: bool) -> Result<BTreeMap<String, Value>, Error> {
     if bytes.is_empty() {
-        return Err(Unreadable::Broken("is empty".to_owned()));
+        return Err(Error::file(path, "is empty"));
     }
     let mut parser = serde_json::Deserializer::from_slice(bytes);
     let fields = parser
         .deserialize_map(FieldsVisitor { bulk })
         .and_then(|fields| parser.end().map(|()| fields))
-        .map_err(|error| Unreadable::Broken(format!("is not a whole JSON object: {error}")))?;
+        .map_err(|error| Error::file(path, format!("is not a whole JSON object: {error}")))?;
     match fields.get("schema_version").and_then(Value::as_u64) {
-        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Unreadable::Newer(version)),
+        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(newer(path, version)),
         Some(_) => Ok(fields),
-        None => Err(Unreadable::Broken("is no record: it has no schema_version".to_owned())),
+        None => Err(Error::file(path, "is no record: it has no schema_version")),
     }
 }
 
@@ -194,19 +188,15 @@ struct Bulk {
 /// Reads a record file whole.
 pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
     let bytes = fs::read(path).map_err(Error::cannot("read", path))?;
-    let explain = |unreadable| match unreadable {
-        Unreadable::Newer(version) => newer_error(path, version),
-        Unreadable::Broken(problem) => Error::file(path, problem),
-    };
-    let mut fields = parse_fields(&bytes, true).map_err(explain)?;
+    let mut fields = parse_fields(path, &bytes, true)?;
     let mut bulk = BTreeMap::new();
     for field in BULK_FIELDS {
         if let Some(value) = fields.remove(field) {
             bulk.insert(field.to_owned(), value);
         }
     }
-    let head = from_fields(fields).map_err(explain)?;
-    let Bulk { metrics, episode_history } = from_fields(bulk).map_err(explain)?;
+    let head = from_fields(path, fields)?;
+    let Bulk { metrics, episode_history } = from_fields(path, bulk)?;
     Ok(WholeRecord { head, metrics, episodes: episode_history })
 }
 
@@ -218,10 +208,6 @@ fn read_record(export_dir: &Path, path: &Path) -> Result<RunRecord, Error> {
     Ok(RunRecord { head, metrics, episode_history, export_dir: export_dir.to_owned() })
 }
 
-pub(crate) fn newer_error(path: &Path, version: u64) -> Error {
-    let problem = format!(
-        "was written by a newer version of this program (record schema {version}, this one reads \
-         up to {SCHEMA_VERSION}); use that version, or another --export-dir"
-    );
-    Error::Newer { path: path.to_owned(), problem }
+fn newer(path: &Path, version: u64) -> Error {
+    Error::newer(path, "record", version, SCHEMA_VERSION)
 }

@@ -36,7 +36,7 @@ impl Request {
             config,
             seeds: &self.seeds,
             run_idx: self.run_idx,
-            provenance: Value::from_serialize(&self.provenance.identity()).unwrap(),
+            provenance: self.provenance.identity(),
             required_artifacts: &self.required,
         };
         Identity::new(parts).unwrap().hash().to_owned()
@@ -210,7 +210,7 @@ proptest! {
         prop_assert_ne!(with(seed), with(seed + 1));
         let inside = |seed: u64| {
             let mut request = request.clone();
-            request.configs[2] = object([("seed", Value::from(seed))]);
+            request.configs[2] = Value::from_iter([("seed", Value::from(seed))]);
             request.hash()
         };
         prop_assert_ne!(inside(seed), inside(seed + 1));

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 use std::{env, io};
 
-use super::format::{Executable, Identity, Provenance};
+use super::format::{Executable, Provenance};
 use crate::Error;
 use crate::sync::Mutex;
 use crate::value::Value;
@@ -42,7 +42,7 @@ impl Capture {
     }
 
     /// What of it decides whether a result may be reused.
-    pub(crate) fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Value {
         self.provenance.identity()
     }
 

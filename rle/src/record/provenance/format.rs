@@ -81,61 +81,33 @@ pub(crate) struct Executable {
     pub(crate) reason: Option<String>,
 }
 
-/// The part of the provenance that a request's hash covers; its keys are those of
-/// [`Provenance`], so that a difference is named by the same path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Identity {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<SourceIdentity>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runtime: Option<RuntimeIdentity>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    packages: BTreeMap<String, Option<String>>,
-    /// Only where there is no source tree.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    executable: Option<ExecutableIdentity>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    metadata: BTreeMap<String, Value>,
-}
-
-/// See [`Source`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct SourceIdentity {
-    tree_sha256: Option<String>,
-}
-
-/// See [`Runtime`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct RuntimeIdentity {
-    rustc: String,
-    target: String,
-    profile: String,
-}
-
-/// See [`Executable`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct ExecutableIdentity {
-    sha256: Option<String>,
-}
-
 impl Provenance {
-    /// What of it decides whether a result may be reused.
-    pub(crate) fn identity(&self) -> Identity {
-        let source = self.source.as_ref();
-        let executable = source.filter(|source| source.tree_sha256.is_none()).map(|_| {
-            let executable = self.executable.as_ref();
-            ExecutableIdentity { sha256: executable.and_then(|found| found.sha256.clone()) }
-        });
-        Identity {
-            source: source.map(|source| SourceIdentity { tree_sha256: source.tree_sha256.clone() }),
-            runtime: self.runtime.as_ref().map(|runtime| RuntimeIdentity {
-                rustc: runtime.rustc.clone(),
-                target: runtime.target.clone(),
-                profile: runtime.profile.clone(),
-            }),
-            packages: self.packages.clone(),
-            executable,
-            metadata: self.metadata.clone(),
+    /// What of it decides whether a result may be reused: the part that a request's hash covers.
+    /// Its keys are those of [`Provenance`], so that a difference is named by the same path.
+    pub(crate) fn identity(&self) -> Value {
+        let mut identity = Value::object();
+        if let Some(source) = &self.source {
+            if source.tree_sha256.is_none() {
+                // Without a source tree the executable tells one program from another.
+                let executable = self.executable.as_ref();
+                let sha256 = executable.and_then(|executable| executable.sha256.clone());
+                identity.insert("executable", Value::from_iter([("sha256", sha256)]));
+            }
+            let tree = Value::from_iter([("tree_sha256", source.tree_sha256.clone())]);
+            identity.insert("source", tree);
         }
+        if let Some(Runtime { rustc, target, profile, .. }) = &self.runtime {
+            let fields = [("rustc", rustc), ("target", target), ("profile", profile)];
+            let runtime: Value =
+                fields.map(|(key, value)| (key, value.clone())).into_iter().collect();
+            identity.insert("runtime", runtime);
+        }
+        if !self.packages.is_empty() {
+            identity.insert("packages", Value::from_iter(self.packages.clone()));
+        }
+        if !self.metadata.is_empty() {
+            identity.insert("metadata", self.metadata.clone());
+        }
+        identity
     }
 }

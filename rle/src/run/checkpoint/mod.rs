@@ -37,7 +37,7 @@ use crate::value::Value;
 pub use manifest::Latest;
 use manifest::Logged;
 pub(crate) use manifest::{StageSum, add_totals};
-pub(crate) use store::{Found, directory, find, newer_problem};
+pub(crate) use store::{Found, directory, find};
 #[cfg(feature = "cli")]
 pub(crate) use store::{check_all, newest_sequence};
 

@@ -40,14 +40,10 @@ pub(crate) enum Found {
     Damaged(Vec<String>),
     /// Made for another request or slot: why.
     Foreign(String),
-    /// Written by a newer version: never touched.
-    Newer {
-        path: PathBuf,
-        version: u64,
-    },
 }
 
-/// Looks for the checkpoint to go on from.
+/// Looks for the checkpoint to resume from. One that a newer version wrote is an error: it is never
+/// touched.
 pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Result<Found, Error> {
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
@@ -56,9 +52,9 @@ pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Resu
         any = true;
         let manifest = match read(&path) {
             Ok(manifest) => manifest,
-            Err(Unreadable::Newer(version)) => return Ok(Found::Newer { path, version }),
-            Err(Unreadable::Broken(problem)) => {
-                problems.push(format!("{}: {problem}", path.display()));
+            Err(error @ Error::Newer { .. }) => return Err(error),
+            Err(error) => {
+                problems.push(error.to_string());
                 continue;
             }
         };
@@ -111,21 +107,12 @@ pub(crate) fn check_all(export_dir: &Path, slot: &SlotId) -> Result<Vec<String>,
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
     for path in manifests(&home)? {
-        let problem = match read(&path) {
-            Ok(manifest) => verify(&home, &manifest).err(),
-            Err(Unreadable::Newer(version)) => Some(newer_problem(version)),
-            Err(Unreadable::Broken(problem)) => Some(problem),
-        };
-        problems.extend(problem.map(|problem| format!("{}: {problem}", path.display())));
+        let checked = read(&path).and_then(|manifest| {
+            verify(&home, &manifest).map_err(|problem| Error::file(&path, problem))
+        });
+        problems.extend(checked.err().map(|error| error.to_string()));
     }
     Ok(problems)
-}
-
-pub(crate) fn newer_problem(version: u64) -> String {
-    format!(
-        "was written by a newer version of this program (manifest schema {version}, this one reads \
-         up to {SCHEMA_VERSION}); use that version, or another --export-dir"
-    )
 }
 
 fn generation_name(sequence: u64) -> String {
@@ -151,18 +138,15 @@ fn manifests(home: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths.chain([home.join(MANIFEST)]).filter(|path| path.symlink_metadata().is_ok()).collect())
 }
 
-enum Unreadable {
-    Newer(u64),
-    Broken(String),
-}
-
-fn read(path: &Path) -> Result<Manifest, Unreadable> {
-    let broken = |problem: String| Unreadable::Broken(problem);
+fn read(path: &Path) -> Result<Manifest, Error> {
+    let broken = |problem: String| Error::file(path, problem);
     let bytes = fs::read(path).map_err(|error| broken(format!("cannot be read: {error}")))?;
     let value = Value::parse_json(&bytes)
         .map_err(|error| broken(format!("is no whole manifest: {error}")))?;
     match value.get("schema_version").and_then(Value::as_u64) {
-        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Unreadable::Newer(version)),
+        Some(version) if version > u64::from(SCHEMA_VERSION) => {
+            Err(Error::newer(path, "manifest", version, SCHEMA_VERSION))
+        }
         Some(_) => {
             let mut manifest: Manifest =
                 value.to().map_err(|error| broken(format!("is no manifest: {error}")))?;

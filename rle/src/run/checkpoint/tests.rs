@@ -4,7 +4,6 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::store::newer_problem;
 use super::*;
 use crate::fs::small_disk::SmallDisk;
 use crate::names::Slug;
@@ -79,7 +78,7 @@ fn edit(export: &TempDir, generation: u64, change: impl Fn(&mut Value)) {
 
 fn with_payload_path(export: &TempDir, path: &str) {
     edit(export, 2, |manifest| {
-        let payload = crate::record::identity::object([
+        let payload = Value::from_iter([
             ("path", Value::from(path)),
             ("bytes", Value::from(1_u64)),
             ("sha256", Value::from(crate::value::digest::sha256_hex(b"2"))),
@@ -195,13 +194,14 @@ fn a_newer_version_is_told_and_never_touched() {
     edit(&export, 2, |manifest| {
         manifest.insert("schema_version", Value::from(9_u64));
     });
-    let Found::Newer { version, .. } = found(&export) else { panic!("it is not newer") };
-    assert_eq!(version, 9);
-    assert!(newer_problem(version).contains("manifest schema 9, this one reads up to 1"));
+    let refused = || find(export.path(), &slot(), REQUEST).unwrap_err();
+    let error = refused();
+    assert!(matches!(error, Error::Newer { .. }), "{error}");
+    assert!(error.to_string().contains("manifest schema 9, this one reads up to 1"), "{error}");
     // Even where its other fields cannot be read.
     fs::write(manifest_of(&export, 2), r#"{"schema_version": 9, "payloads": "elsewhere"}"#)
         .unwrap();
-    assert!(matches!(found(&export), Found::Newer { .. }));
+    assert!(matches!(refused(), Error::Newer { .. }));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn nested_payloads_are_found_by_their_names() {
 #[test]
 fn metadata_comes_back_as_it_went_in() {
     let export = TempDir::new().unwrap();
-    let metadata = crate::record::identity::object([
+    let metadata = Value::from_iter([
         ("rng", Value::from(u64::MAX)),
         ("lr", Value::from(0.1)),
         ("best", Value::from(f64::NEG_INFINITY)),
@@ -311,11 +311,9 @@ fn seconds_and_stage_times_add_up_over_attempts() {
     let export = saved(1);
     edit(&export, 1, |manifest| {
         manifest.insert("seconds", Value::from(1000.5));
-        let train = crate::record::identity::object([
-            ("seconds", Value::from(7.0)),
-            ("calls", Value::from(3_u64)),
-        ]);
-        manifest.insert("stages", crate::record::identity::object([("train", train)]));
+        let train =
+            Value::from_iter([("seconds", Value::from(7.0)), ("calls", Value::from(3_u64))]);
+        manifest.insert("stages", Value::from_iter([("train", train)]));
     });
     let (latest, _) = offered(&export);
     let checkpoint = Checkpoint::new(setup(export.path(), Some(latest)));

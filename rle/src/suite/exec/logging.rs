@@ -10,7 +10,6 @@ use crate::metrics::{
     UploadOutcome,
 };
 use crate::names::SlotId;
-use crate::record::identity::object;
 use crate::record::{LogLoss, RecordHead};
 use crate::run::DURATIONS;
 use crate::suite::plan::{Plan, PlannedSlot};
@@ -25,7 +24,7 @@ fn run_config(plan: &Plan, slot: &PlannedSlot) -> Value {
     let algorithm = plan.algorithm(slot);
     let facts = &plan.facts;
     let seeds = slot.seeds.by_domain().iter();
-    object([
+    Value::from_iter([
         ("algorithm", Value::from(algorithm.spec.name.clone())),
         ("slug", Value::from(slot.id.slug().to_string())),
         ("run_idx", Value::from(slot.id.run_idx())),

@@ -16,7 +16,6 @@ use crate::console::SuiteConsole;
 use crate::fs::{FileLock, write_json_atomically};
 use crate::record::RecordedRequirement;
 use crate::record::archive::timestamp;
-use crate::record::identity::object;
 use crate::run::artifacts;
 use crate::run::{Common, PathIdentity, PrepareContext, PrepareParts, Progress};
 use crate::suite::exec::{Isolation, lock, timing};
@@ -111,12 +110,12 @@ impl<'a> Work<'a> {
         }
         let export_dir = &env.plan.facts.export_dir;
         let required = required_paths(export_dir, &requirements);
-        let identity = object([
+        let identity = Value::from_iter([
             ("schema", Value::from(SCHEMA_VERSION)),
             ("function", Value::from(prepare.name.as_str())),
             (
                 "environment",
-                object([
+                Value::from_iter([
                     ("name", Value::from(env.plan.facts.env_name.as_str())),
                     ("config", env.plan.facts.env_config.clone()),
                 ]),
@@ -124,7 +123,7 @@ impl<'a> Work<'a> {
             ("common_config", env.plan.facts.common_config.clone()),
             ("config", config.clone().unwrap_or(Value::Null)),
             ("required_artifacts", Value::from_serialize(&requirements)?),
-            ("provenance", Value::from_serialize(&env.plan.provenance.identity())?),
+            ("provenance", env.plan.provenance.identity()),
         ]);
         let hash = identity.canonical_sha256()?;
         let home = export_dir.join("_prepared").join(&prepare.name);

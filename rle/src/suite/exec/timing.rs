@@ -7,7 +7,6 @@ use std::path::Path;
 use crate::machine::hardware::Hardware;
 use crate::names::SlotId;
 use crate::profile::StageTotal;
-use crate::record::identity::object;
 use crate::run::checkpoint::add_totals;
 use crate::run::{RecordedTiming, StageSum};
 use crate::timings::{self, NewEntry};
@@ -52,7 +51,7 @@ pub(crate) fn save_run(run: &Run<'_>) {
         let segments = segments.iter().map(|segment| {
             let unknown = || Hardware::default().id();
             let hardware_id = segment.hardware_id.clone().unwrap_or_else(unknown);
-            object([
+            Value::from_iter([
                 ("attempt", Value::from(segment.attempt)),
                 ("hardware_id", Value::from(hardware_id)),
                 ("seconds", Value::from(segment.seconds)),

@@ -28,17 +28,12 @@ impl Plan {
             accept: &self.options.accept,
         };
         let state = record::read_state(&self.facts.export_dir, &slot.id)?;
-        let path = || record::record_path(&self.facts.export_dir, &slot.id);
-        match &state {
-            RecordState::Newer(version) => {
-                return Err(record::newer_error(&path(), *version));
-            }
-            RecordState::Unusable(problem) if !policy.rerun => {
-                let way_out =
-                    format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
-                return Err(Error::file(path(), way_out));
-            }
-            _ => {}
+        if let RecordState::Unusable(problem) = &state
+            && !policy.rerun
+        {
+            let path = record::record_path(&self.facts.export_dir, &slot.id);
+            let problem = format!("{problem}; --rerun {} moves it aside and runs again", slot.id);
+            return Err(Error::file(path, problem));
         }
         let request =
             ComparedRequest { identity: &slot.identity, provenance: self.provenance.provenance() };
@@ -57,10 +52,6 @@ impl Plan {
             && decision::unidentified(self.provenance.provenance()).is_none();
         let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
         Ok(match found {
-            Found::Newer { path, version } => {
-                let problem = checkpoint::newer_problem(version);
-                return Err(Error::Newer { path, problem });
-            }
             Found::Nothing => decision,
             Found::Latest { latest, problems } if wanted => {
                 let manifest = latest.manifest();

@@ -81,7 +81,7 @@ impl Plan {
         seeds: &[(u32, Seeds)],
         rerun: &[SlotId],
     ) -> Result<Vec<PlannedSlot>, Error> {
-        let provenance = Value::from_serialize(&self.provenance.identity())?;
+        let provenance = self.provenance.identity();
         let mut slots = Vec::with_capacity(seeds.len() * self.algorithms.len());
         for (run_idx, seeds) in seeds {
             for (position, algorithm) in self.algorithms.iter().enumerate() {

@@ -37,40 +37,41 @@ impl Missing {
         }
     }
 
-    /// What a person can do about it.
-    pub(crate) fn remedy(&self) -> &'static str {
+    /// What is the matter, and what a person can do about it.
+    fn reason_and_remedy(&self) -> (&str, &'static str) {
+        let plain_clone = "run from a plain clone without submodules";
         match self {
-            Self::NotInstalled => "install git",
-            Self::NoRepository => "put the sources under git, with a commit",
-            Self::Refused => "name the directory in git's safe.directory",
-            Self::NoCommit => "commit the sources",
-            Self::Detached => "check out a branch",
-            Self::Shallow => "git fetch --unshallow",
-            Self::InSubmodule | Self::HasSubmodules | Self::Worktree => {
-                "run from a plain clone without submodules"
+            Self::NotInstalled => ("git is not installed, or not in PATH", "install git"),
+            Self::NoRepository => {
+                ("not a git repository", "put the sources under git, with a commit")
             }
-            Self::Other(_) => "repair what git complains about",
+            Self::Refused => (
+                "git refuses the repository, which belongs to another user (safe.directory)",
+                "name the directory in git's safe.directory",
+            ),
+            Self::NoCommit => ("the git repository has no commit yet", "commit the sources"),
+            Self::Detached => {
+                ("the checkout is detached: it is on no branch", "check out a branch")
+            }
+            Self::Shallow => {
+                ("the clone is shallow: its history is cut off", "git fetch --unshallow")
+            }
+            Self::InSubmodule => ("the source is a submodule of another repository", plain_clone),
+            Self::HasSubmodules => {
+                ("the repository has submodules, which have revisions of their own", plain_clone)
+            }
+            Self::Worktree => ("the checkout is a linked worktree", plain_clone),
+            Self::Other(reason) => (reason, "repair what git complains about"),
         }
+    }
+
+    pub(crate) fn remedy(&self) -> &'static str {
+        self.reason_and_remedy().1
     }
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::NotInstalled => "git is not installed, or not in PATH",
-            Self::NoRepository => "not a git repository",
-            Self::Refused => {
-                "git refuses the repository, which belongs to another user (safe.directory)"
-            }
-            Self::NoCommit => "the git repository has no commit yet",
-            Self::Detached => "the checkout is detached: it is on no branch",
-            Self::Shallow => "the clone is shallow: its history is cut off",
-            Self::InSubmodule => "the source is a submodule of another repository",
-            Self::HasSubmodules => {
-                "the repository has submodules, which have revisions of their own"
-            }
-            Self::Worktree => "the checkout is a linked worktree",
-            Self::Other(reason) => reason,
-        })
+        formatter.write_str(self.reason_and_remedy().0)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -124,13 +125,6 @@ pub(super) fn path_of_line(line: &[u8]) -> PathBuf {
     path_of(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-#[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
+    OsStr::from_bytes(bytes).into()
 }
