@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 // On docs.rs, each item says which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What the suite alone asks of the modules that both have; with the suite it is reported.
-#![cfg_attr(not(feature = "suite"), allow(dead_code, unused_imports))]
+// What only the command line uses; with it, unused code is reported.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 mod error;
 mod fs;

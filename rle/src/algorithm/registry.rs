@@ -94,7 +94,6 @@ pub(crate) fn algorithms() -> Result<Vec<AlgorithmSpec>, Error> {
 }
 
 /// Names of all declared stages, sorted, each once.
-#[cfg(feature = "cli")]
 pub(crate) fn stages() -> Vec<&'static str> {
     let mut names: Vec<_> =
         inventory::iter::<StageEntry>().flat_map(|entry| entry.names.iter().copied()).collect();

@@ -27,7 +27,6 @@ pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option
 
 /// Whether to draw bars: `RLE_VERBOSE=1` always, `0` never, else on a terminal that can move its
 /// cursor.
-#[cfg(feature = "cli")]
 pub(super) fn wants_bars(variable: impl Fn(&str) -> Option<String>, on_terminal: bool) -> bool {
     let smart = on_terminal && variable("TERM").is_some_and(|term| term != "dumb");
     match variable("RLE_VERBOSE").as_deref().map(str::trim) {
@@ -46,7 +45,6 @@ pub(super) fn wants_bars(variable: impl Fn(&str) -> Option<String>, on_terminal:
 
 /// Whether log lines are coloured: `NO_COLOR` forbids it, `CLICOLOR_FORCE` wants it also off a
 /// terminal, else a terminal has colours unless `CLICOLOR=0` or `TERM=dumb`.
-#[cfg(feature = "cli")]
 pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<String>, on_terminal: bool) -> bool {
     let says_no = |name| variable(name).as_deref() == Some("0");
     if variable("NO_COLOR").is_some() {
@@ -59,13 +57,11 @@ pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<String>, on_termina
 }
 
 /// Whether the terminal breaks its lines anew when it becomes narrower, as nearly all do.
-#[cfg(feature = "cli")]
 pub(super) fn reflows(variable: impl Fn(&str) -> Option<String>) -> bool {
     // Set by xterm and GNU Screen, which cut them off; tmux inside of either reflows.
     variable("TMUX").is_some() || (variable("XTERM_VERSION").is_none() && variable("STY").is_none())
 }
 
-#[cfg(feature = "cli")]
 pub(super) fn on_terminal() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stderr())
 }

@@ -14,7 +14,6 @@
 //! - `table`: plain tables.
 //! - `suite`: the course of a suite, shown as bars or as plain lines.
 
-#[cfg(feature = "cli")]
 mod bars;
 mod environment;
 #[cfg(feature = "cli")]
@@ -40,5 +39,4 @@ pub(crate) use suite::SuiteConsole;
 #[cfg(feature = "cli")]
 pub(crate) use table::Table;
 pub(crate) use tally::SlotEnd;
-#[cfg(feature = "cli")]
 pub(crate) use text::{duration_text, escape_controls, escape_log_text};

@@ -52,7 +52,6 @@ impl SlotLog {
         written
     }
 
-    #[cfg(feature = "cli")]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -80,7 +79,6 @@ pub(crate) fn set_slot_log(log: Option<&SlotLog>) {
     drop(replaced);
 }
 
-#[cfg(feature = "cli")]
 pub(super) fn current() -> Option<SlotLog> {
     CURRENT.read().clone()
 }

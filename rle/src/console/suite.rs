@@ -73,7 +73,6 @@ impl SuiteConsole {
 
     /// For a worker, whose parent shows the course: lines go to the slot's log only. `on_start` is
     /// called with the progress of each slot that starts.
-    #[cfg(feature = "cli")]
     pub(crate) fn for_worker(on_start: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         let write_line = |line: &str| {
             if let Some(log) = super::slot_log::current() {

@@ -75,7 +75,6 @@ impl Tally {
     }
 
     /// The slots that ended, of how many.
-    #[cfg(feature = "cli")]
     pub(super) const fn progress(&self) -> (u64, u64) {
         (self.ended() as u64, self.total as u64)
     }

@@ -83,6 +83,11 @@ impl Decision {
         })
     }
 
+    /// Why the slot is not reused, in one line.
+    pub(crate) fn reasons_text(&self) -> String {
+        joined_texts(&self.reasons)
+    }
+
     /// The slot goes on from a checkpoint.
     pub(crate) fn resume_from(mut self, text: String) -> Self {
         self.action = SlotAction::Resume;
@@ -96,6 +101,11 @@ impl Decision {
         self.reasons.push(Reason::plain(text));
         self
     }
+}
+
+pub(crate) fn joined_texts(reasons: &[Reason]) -> String {
+    let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+    texts.join("; ")
 }
 
 /// What the suite asks of every decision.

@@ -35,19 +35,24 @@ pub(crate) fn record_paths(export_dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// Writes a slot's record, whole or not at all.
-pub(crate) fn write_record(
-    path: &Path,
-    head: &RecordHead,
-    metrics: &BTreeMap<String, Value>,
-    episodes: &[Value],
-) -> Result<(), Error> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        #[serde(flatten)]
-        head: &'a RecordHead,
-        metrics: &'a BTreeMap<String, Value>,
-        episode_history: &'a [Value],
+/// A record as it is on disk.
+#[derive(Serialize)]
+pub(crate) struct WholeRecord {
+    #[serde(flatten)]
+    pub(crate) head: RecordHead,
+    pub(crate) metrics: BTreeMap<String, Value>,
+    #[serde(rename = "episode_history")]
+    pub(crate) episodes: Vec<Value>,
+}
+
+impl WholeRecord {
+    /// The record of a run without a result.
+    pub(crate) fn without_result(head: RecordHead) -> Self {
+        Self { head, metrics: BTreeMap::new(), episodes: Vec::new() }
     }
-    write_json_atomically(path, &Document { head, metrics, episode_history: episodes })
+
+    /// Writes the record, whole or not at all.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
+        write_json_atomically(path, self)
+    }
 }

@@ -22,21 +22,18 @@ pub(crate) mod provenance;
 mod reader;
 #[cfg(test)]
 pub(crate) mod sample;
-#[cfg(feature = "cli")]
 pub(crate) mod verify;
 
 pub(crate) use decision::Decision;
 pub use decision::{Reason, SlotAction};
-pub(crate) use files::{lock_path, record_path, record_paths, runs_dir, write_record};
+pub(crate) use files::{WholeRecord, lock_path, record_path, record_paths, runs_dir};
 pub use format::{
     Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm, RecordedEnvironment,
     RecordedRequirement, RequestTag, RunStatus, TrackedPath,
 };
 pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
 pub(crate) use identity::{Identity, IdentityParts};
-pub(crate) use provenance::Capture;
+pub(crate) use provenance::{Capture, Provenance};
 pub use provenance::ProvenanceMode;
-#[cfg(feature = "cli")]
-pub(crate) use reader::WholeRecord;
 pub(crate) use reader::{RecordState, read_head, read_state, read_whole};
 pub use reader::{RunRecord, load_records};

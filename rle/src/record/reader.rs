@@ -7,7 +7,7 @@ use std::{fmt, fs, io};
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::files::{record_path, record_paths};
+use super::files::{WholeRecord, record_path, record_paths};
 use super::format::{REQUEST_SCHEMA, RecordHead, SCHEMA_VERSION};
 use crate::Error;
 use crate::names::SlotId;
@@ -170,13 +170,6 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         }
         Ok(fields)
     }
-}
-
-/// A record in the form in which it is written back.
-pub(crate) struct WholeRecord {
-    pub(crate) head: RecordHead,
-    pub(crate) metrics: BTreeMap<String, Value>,
-    pub(crate) episodes: Vec<Value>,
 }
 
 #[derive(Deserialize)]

@@ -7,8 +7,7 @@ use super::{
     SCHEMA_VERSION,
 };
 use crate::names::{SlotId, Slug};
-use crate::record::Identity;
-use crate::record::provenance::Provenance;
+use crate::record::{Identity, Provenance};
 use crate::value::Value;
 
 /// The slot `alpha:1`.

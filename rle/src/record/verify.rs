@@ -1,11 +1,12 @@
 //! Looks again at everything that records and checkpoints vouch for.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::decision;
-use super::files::record_paths;
+use super::files::{WholeRecord, record_paths};
 use super::reader::read_whole;
 use crate::Error;
 use crate::names::{SlotId, Slug};
@@ -29,45 +30,43 @@ pub(crate) struct Verification {
     pub(crate) findings: Vec<Finding>,
 }
 
+impl Verification {
+    fn note(&mut self, slot: impl Display, problem: String) {
+        self.findings.push(Finding { slot: slot.to_string(), problem });
+    }
+}
+
 /// Hashes all tracked outputs and checkpoint payloads of an export directory again.
 pub(crate) fn verify(export_dir: &Path, slots: &[SlotId]) -> Result<Verification, Error> {
     let mut verification = Verification::default();
     let mut seen: Vec<SlotId> = slots.to_vec();
     for path in record_paths(export_dir)? {
         verification.records += 1;
-        match read_whole(&path) {
-            Err(error) => verification
-                .findings
-                .push(Finding { slot: path.display().to_string(), problem: error.to_string() }),
-            Ok(whole) => {
-                let head = whole.head;
-                let slug = match Slug::new(head.algorithm.slug.clone()) {
-                    Ok(slug) => slug,
-                    Err(error) => {
-                        let (slot, problem) = (path.display().to_string(), error.to_string());
-                        verification.findings.push(Finding { slot, problem });
-                        continue;
-                    }
-                };
-                let slot = SlotId::new(slug, head.run_idx);
-                verification.outputs += head.artifact_paths.len();
-                let reasons = decision::output_reasons(export_dir, &head).into_iter();
-                verification.findings.extend(
-                    reasons.map(|reason| Finding { slot: slot.to_string(), problem: reason.text }),
-                );
-                if !seen.contains(&slot) {
-                    seen.push(slot);
-                }
+        let read = read_whole(&path).and_then(|WholeRecord { head, .. }| {
+            let slug = Slug::new(head.algorithm.slug.clone())?;
+            Ok((SlotId::new(slug, head.run_idx), head))
+        });
+        let (slot, head) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                verification.note(path.display(), error.to_string());
+                continue;
             }
+        };
+        verification.outputs += head.artifact_paths.len();
+        for reason in decision::output_reasons(export_dir, &head) {
+            verification.note(&slot, reason.text);
+        }
+        if !seen.contains(&slot) {
+            seen.push(slot);
         }
     }
     for slot in &seen {
         let home = checkpoint::directory(export_dir, slot);
         verification.slots_with_checkpoints += usize::from(home.is_dir());
-        let problems = checkpoint::check_all(export_dir, slot)?.into_iter();
-        verification
-            .findings
-            .extend(problems.map(|problem| Finding { slot: slot.to_string(), problem }));
+        for problem in checkpoint::check_all(export_dir, slot)? {
+            verification.note(slot, problem);
+        }
     }
     Ok(verification)
 }

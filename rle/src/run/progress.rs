@@ -107,7 +107,6 @@ impl Progress {
     }
 
     /// Shows what another process has told of its own.
-    #[cfg(feature = "cli")]
     pub(crate) fn follow(&self, other: &ProgressSnapshot) {
         self.shared.origin.store(other.origin, Ordering::Relaxed);
         self.shared.total.store(other.total.unwrap_or(NO_TOTAL), Ordering::Relaxed);

@@ -22,13 +22,9 @@ pub use config::into_config::IntoSuiteConfig;
 pub use config::{OnBusy, SuiteConfig};
 pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
-#[cfg(feature = "cli")]
 pub(crate) use config::variants::expand as expand_variants;
-#[cfg(feature = "cli")]
 pub(crate) use exec::SLOT_PATIENCE;
-pub(crate) use plan::Start;
-#[cfg(feature = "cli")]
-pub(crate) use plan::resolve_config;
+pub(crate) use plan::{Start, resolve_config};
 pub use runner::Program;
 pub(crate) use runner::{Mode, run};
 

@@ -7,8 +7,7 @@ use crate::names::Slug;
 use crate::record::{self, SlotAction, archive};
 use crate::run::{Listener, Stop};
 use crate::suite::exec::{
-    Isolation, Prepares, SLOT_PATIENCE, Sending, SlotRunner, SuiteGuard, Unsent, make_export_dir,
-    schedule,
+    SLOT_PATIENCE, SlotRunner, SuiteGuard, Unsent, make_export_dir, schedule,
 };
 use crate::suite::plan::{Plan, PlannedSlot, Start};
 #[cfg(feature = "cli")]
@@ -130,18 +129,9 @@ fn make_ready(start: &mut Start) -> Result<(), Error> {
 /// Runs slots in this process, one after the other.
 fn run_here(start: &Start, console: &SuiteConsole, stop: &Stop) -> (Vec<SlotOutcome>, Vec<Unsent>) {
     let _listener = Listener::begin(stop, start.plan.options.stop_after, || {});
-    let isolation = Isolation::begin();
-    let sending = Sending::default();
-    let runner = SlotRunner {
-        plan: &start.plan,
-        isolation: &isolation,
-        console,
-        stop,
-        sending: &sending,
-        prepares: Prepares::default(),
-    };
+    let runner = SlotRunner::new(&start.plan, console, stop);
     let outcomes = schedule::run_all(start, stop, |slot| runner.run(slot));
-    (outcomes, sending.end())
+    (outcomes, runner.end())
 }
 
 fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {

@@ -58,7 +58,6 @@ impl ConfigType {
     }
 
     /// The serialised default of the type; an empty object where there is no type.
-    #[cfg(feature = "cli")]
     pub(crate) fn defaults(&self) -> Result<Value, ValueError> {
         match self.hooks {
             Some(hooks) => (hooks.defaults)().map(|snapshot| snapshot.value),

@@ -7,7 +7,7 @@ use super::layout::{Moved, ORIGIN, Origin, Tracked};
 use super::transaction::{Step, Transaction, relative};
 use crate::fs::{failpoint, write_atomically, write_json_atomically};
 use crate::names::SlotId;
-use crate::record::{RecordHead, read_whole, record_path, runs_dir, write_record};
+use crate::record::{RecordHead, read_whole, record_path, runs_dir};
 use crate::run::{artifacts, checkpoint};
 use crate::{Error, metrics};
 
@@ -80,7 +80,7 @@ impl<'a> Collector<'a> {
         };
         self.collect_outputs(slot, &mut whole.head, &name, below)?;
         self.collect_curves(slot, &mut whole.head, &name, below)?;
-        write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)
+        whole.write(&copy)
     }
 
     /// Outputs in the run's own directory move with it; those elsewhere below the export directory

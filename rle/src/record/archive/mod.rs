@@ -12,10 +12,8 @@
 //! - `restore`: puts an archive back.
 
 mod collect;
-#[cfg(feature = "cli")]
 mod entries;
 mod layout;
-#[cfg(feature = "cli")]
 mod restore;
 mod transaction;
 
@@ -26,21 +24,18 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::files::record_path;
-use crate::Error;
 use crate::fs::failpoint;
 use crate::names::{SlotId, Slug};
-use crate::run::artifacts;
-use crate::run::checkpoint;
-use crate::timings;
+use crate::run::{artifacts, checkpoint};
+use crate::{Error, timings};
 
 use collect::Collector;
-#[cfg(feature = "cli")]
+use layout::{archived_dir, superseded_dir};
+use transaction::{Step, Transaction};
+
 pub(crate) use entries::{Entry, find, list, prune, to_prune};
 pub(crate) use layout::timestamp;
-use layout::{archived_dir, superseded_dir};
-#[cfg(feature = "cli")]
 pub(crate) use restore::restore;
-use transaction::{Step, Transaction};
 
 /// Finishes or undoes what killed processes left half done, and says whether there was anything:
 /// every start calls it.

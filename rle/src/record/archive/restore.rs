@@ -8,7 +8,7 @@ use super::entries::{Entry, read_origin, records};
 use super::layout::Origin;
 use super::transaction::{Step, carry_out, relative};
 use crate::fs::failpoint;
-use crate::record::{read_head, read_whole, runs_dir, write_record};
+use crate::record::{read_head, read_whole, runs_dir};
 use crate::run::artifacts;
 use crate::{Error, timings};
 
@@ -134,6 +134,6 @@ fn restored_record(
     let restored = entry.path.join(RESTORED);
     fs::create_dir_all(&restored).map_err(Error::cannot("create the directory", &restored))?;
     let copy = restored.join(&name);
-    write_record(&copy, &whole.head, &whole.metrics, &whole.episodes)?;
+    whole.write(&copy)?;
     Ok(Step::Move { from: relative(export_dir, &copy), to })
 }

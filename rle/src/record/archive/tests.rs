@@ -8,7 +8,7 @@ use super::transaction::{LOCK, Transaction};
 use super::*;
 use crate::fs::dying_after;
 use crate::fs::small_disk::SmallDisk;
-use crate::record::{self, RecordHead, TrackedPath, decision, sample};
+use crate::record::{self, RecordHead, TrackedPath, WholeRecord, decision, sample};
 use crate::timings::NewEntry;
 use crate::value::Value;
 
@@ -105,7 +105,8 @@ impl Tree {
         let metrics = BTreeMap::from([("loss".to_owned(), Value::from(f64::from(run)))]);
         let path = record::record_path(self.path(), &slot(run));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        record::write_record(&path, &head, &metrics, &[]).unwrap();
+        let episodes = Vec::new();
+        WholeRecord { head, metrics, episodes }.write(&path).unwrap();
     }
 
     /// Every file below the export directory by its path, with its content, without locks and

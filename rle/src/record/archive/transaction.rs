@@ -139,7 +139,6 @@ impl<'a> Transaction<'a> {
 }
 
 /// Writes a journal into an existing directory, which commits, and carries it out.
-#[cfg(feature = "cli")]
 pub(super) fn carry_out(
     export_dir: &Path,
     directory: &Path,
@@ -153,7 +152,6 @@ pub(super) fn carry_out(
 }
 
 /// Removes a finished directory, unless another process is at it.
-#[cfg(feature = "cli")]
 pub(super) fn remove_finished(directory: &Path) -> Result<(), Error> {
     let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
     discard(directory)

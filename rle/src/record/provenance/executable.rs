@@ -77,7 +77,6 @@ impl Capture {
 
     /// For another process of this start, which need not capture again; waits like
     /// [`whole`](Self::whole).
-    #[cfg(feature = "cli")]
     pub(crate) fn to_hand_over(&self) -> Provenance {
         let mut provenance = self.provenance.clone();
         if self.lacks_executable() {

@@ -29,13 +29,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
+use crate::Error;
+use crate::value::Value;
+
 use executable::running_executable;
 use git::{Evidence, Git, Sources};
 use inputs::Inputs;
 use tree::Tree;
-
-use crate::Error;
-use crate::value::Value;
 
 pub(crate) use changes::explain_sources;
 pub(crate) use executable::Capture;

@@ -42,7 +42,6 @@ impl ProvenanceMode {
     ];
 
     /// The mode of that name; the error is the rest of a message.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only text names a mode"))]
     pub(crate) fn parse(word: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|(name, _)| *name == word).map(|(_, mode)| *mode).ok_or_else(|| {
             let hint = near_match::hint(word, Self::ALL.map(|(name, _)| name));

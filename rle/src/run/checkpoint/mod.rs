@@ -28,20 +28,16 @@ use crate::fs::write_atomically;
 use crate::metrics::MetricSink;
 use crate::names::SlotId;
 use crate::profile::RunTimer;
-use crate::run::DURATIONS;
-use crate::run::Stop;
-use crate::run::artifacts;
+use crate::run::{DURATIONS, Stop, artifacts};
 use crate::sync::Mutex;
 use crate::value::Value;
 
-pub use manifest::Latest;
 use manifest::Logged;
-pub(crate) use manifest::{StageSum, add_totals};
-pub(crate) use store::{Found, directory, find};
-#[cfg(feature = "cli")]
-pub(crate) use store::{check_all, newest_sequence};
-
 use store::Store;
+
+pub use manifest::Latest;
+pub(crate) use manifest::{StageSum, add_totals};
+pub(crate) use store::{Found, check_all, directory, find, newest_sequence};
 
 /// A run's checkpoints. Cheap to clone, shareable across threads.
 ///

@@ -88,7 +88,6 @@ pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Resu
     Ok(if any { Found::Damaged(problems) } else { Found::Nothing })
 }
 
-#[cfg(feature = "cli")]
 /// The sequence number of the newest generation that was completed.
 pub(crate) fn newest_sequence(export_dir: &Path, slot: &SlotId) -> Result<Option<u64>, Error> {
     let home = directory(export_dir, slot);
@@ -101,7 +100,6 @@ fn newest_complete(home: &Path, generations: Vec<u64>) -> Option<u64> {
     })
 }
 
-#[cfg(feature = "cli")]
 /// What is wrong with a slot's checkpoints, whoever made them.
 pub(crate) fn check_all(export_dir: &Path, slot: &SlotId) -> Result<Vec<String>, Error> {
     let home = directory(export_dir, slot);

@@ -8,8 +8,7 @@ use super::common::{Common, SuiteFacts};
 use super::run::{RunContext, RunParts};
 use crate::metrics::MetricSink;
 use crate::names::{SlotId, Slug};
-use crate::run::checkpoint;
-use crate::run::{Checkpoint, Latest, Progress, Seeds, Stop};
+use crate::run::{Checkpoint, Latest, Progress, Seeds, Stop, checkpoint};
 use crate::value::Value;
 
 /// In place of a request's hash: all contexts for tests are of one request.

@@ -9,11 +9,11 @@ use crate::machine::scheduler::SchedulerJob;
 use crate::machine::{hardware, host};
 use crate::record::{
     self, Attempt, AttemptOutcome, REQUEST_SCHEMA, RecordHead, RecordedAlgorithm,
-    RecordedEnvironment, RequestTag, RunStatus,
+    RecordedEnvironment, RequestTag, RunStatus, WholeRecord,
 };
 use crate::run::Latest;
 use crate::suite::SlotOutcome;
-use crate::suite::exec::timing::Segment;
+use crate::suite::exec::timing::{Segment, total_seconds};
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::{Error, metrics};
 
@@ -87,22 +87,14 @@ pub(in crate::suite) fn first_head(
 }
 
 /// Ends the record of an attempt whose process died: the time it took is not known.
-#[cfg(feature = "cli")]
 pub(in crate::suite) fn fail_lost(
-    mut head: RecordHead,
+    head: RecordHead,
     path: &Path,
     message: String,
 ) -> Result<SlotOutcome, Error> {
-    head.error = Some(message.clone());
     // Known where the attempt itself had ended, as one that was stopped for want of time.
     let seconds = head.attempts.last().and_then(|attempt| attempt.seconds);
-    close(&mut head, RunStatus::Failed, seconds.unwrap_or_default());
-    head.seconds = seconds;
-    if let Some(attempt) = head.attempts.last_mut() {
-        attempt.seconds = seconds;
-    }
-    record::write_record(path, &head, &BTreeMap::new(), &[])?;
-    Ok(SlotOutcome::Failed { message })
+    fail(head, path, seconds, message)
 }
 
 /// The attempts that led to the checkpoint, with the time that counts of each: all of one whose
@@ -117,8 +109,7 @@ pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
         }
         let seconds = attempt.seconds.unwrap_or_else(|| {
             if manifest.attempt == attempt.number {
-                let earlier: f64 = segments.iter().map(|segment| segment.seconds).sum();
-                (manifest.seconds - earlier).max(0.0)
+                (manifest.seconds - total_seconds(&segments)).max(0.0)
             } else {
                 0.0
             }
@@ -140,8 +131,8 @@ pub(in crate::suite) fn interrupt_from_outside(
     let began = Instant::now();
     move || {
         metrics::flush_current();
-        close(&mut head, RunStatus::Interrupted, began.elapsed().as_secs_f64());
-        if let Err(error) = record::write_record(&path, &head, &BTreeMap::new(), &[]) {
+        close(&mut head, RunStatus::Interrupted, Some(began.elapsed().as_secs_f64()));
+        if let Err(error) = WholeRecord::without_result(head).write(&path) {
             tracing::error!("{error}");
         }
     }
@@ -151,24 +142,24 @@ pub(in crate::suite) fn interrupt_from_outside(
 pub(in crate::suite) fn fail(
     mut head: RecordHead,
     path: &Path,
-    seconds: f64,
+    seconds: Option<f64>,
     message: String,
 ) -> Result<SlotOutcome, Error> {
     head.artifact_paths.clear();
     head.error = Some(message.clone());
     close(&mut head, RunStatus::Failed, seconds);
-    record::write_record(path, &head, &BTreeMap::new(), &[])?;
+    WholeRecord::without_result(head).write(path)?;
     Ok(SlotOutcome::Failed { message })
 }
 
 /// Ends a record, and the attempt that it is of.
-pub(in crate::suite) fn close(head: &mut RecordHead, status: RunStatus, seconds: f64) {
+pub(in crate::suite) fn close(head: &mut RecordHead, status: RunStatus, seconds: Option<f64>) {
     let finished_at = now_text();
     head.status = status;
-    head.seconds = Some(seconds);
+    head.seconds = seconds;
     head.finished_at = Some(finished_at.clone());
     if let Some(attempt) = head.attempts.last_mut() {
-        attempt.seconds = Some(seconds);
+        attempt.seconds = seconds;
         attempt.outcome = status.into();
         attempt.finished_at = Some(finished_at);
     }

@@ -27,9 +27,10 @@ pub(crate) mod timing;
 mod tracking;
 
 pub(super) use export_dir::make as make_export_dir;
-pub(crate) use isolate::{Failure, Isolation};
+use isolate::{Failure, Isolation};
 pub(crate) use lock::SLOT_PATIENCE;
 pub(super) use lock::SuiteGuard;
-pub(crate) use logging::{Sending, Unsent};
-pub(crate) use prepare::Prepares;
+use logging::Sending;
+pub(crate) use logging::Unsent;
+use prepare::Prepares;
 pub(crate) use slot::SlotRunner;

@@ -10,36 +10,38 @@ use crate::console::{SlotLog, SuiteConsole, set_slot_log};
 use crate::fs::FileLock;
 use crate::metrics::RunOutcome;
 use crate::profile::{self, StageTotal};
+use crate::record::decision::joined_texts;
 use crate::record::{
     self, Accepted, Attempt, AttemptOutcome, Decision, RecordHead, RecordState, RunStatus,
-    SlotAction, archive,
+    SlotAction, WholeRecord, archive,
 };
-use crate::run::checkpoint;
 use crate::run::{
     Checkpoint, Common, Episode, Latest, Progress, RunContext, RunParts, RunResult, Running, Stop,
+    checkpoint,
 };
 use crate::suite::SlotOutcome;
 use crate::suite::config::OnBusy;
 use crate::suite::exec::attempt::{
     Before, close, fail, first_head, interrupt_from_outside, now_text, segments_before,
 };
-use crate::suite::exec::lock;
 use crate::suite::exec::logging::RunLog;
 use crate::suite::exec::prepare::PrepareEnv;
 use crate::suite::exec::schedule::with_retries;
-use crate::suite::exec::timing::{self, Segment};
-use crate::suite::exec::{Failure, Isolation, Prepares, SLOT_PATIENCE, Sending, summary, tracking};
+use crate::suite::exec::timing::{self, Segment, total_seconds};
+use crate::suite::exec::{
+    Failure, Isolation, Prepares, SLOT_PATIENCE, Sending, Unsent, lock, summary, tracking,
+};
 use crate::suite::plan::{Plan, PlannedSlot, required_paths};
 use crate::value::Value;
 
 /// Runs slots in this process; this is what all slots of a start share.
 pub(crate) struct SlotRunner<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) isolation: &'a Isolation,
-    pub(crate) console: &'a SuiteConsole,
-    pub(crate) stop: &'a Stop,
-    pub(crate) sending: &'a Sending,
-    pub(crate) prepares: Prepares,
+    plan: &'a Plan,
+    console: &'a SuiteConsole,
+    stop: &'a Stop,
+    isolation: Isolation,
+    sending: Sending,
+    prepares: Prepares,
 }
 
 /// A finished trainer call, before it is a record.
@@ -51,7 +53,18 @@ struct Finished {
     log: RunLog,
 }
 
-impl SlotRunner<'_> {
+impl<'a> SlotRunner<'a> {
+    pub(crate) fn new(plan: &'a Plan, console: &'a SuiteConsole, stop: &'a Stop) -> Self {
+        let (isolation, sending, prepares) =
+            (Isolation::begin(), Sending::default(), Prepares::default());
+        Self { plan, console, stop, isolation, sending, prepares }
+    }
+
+    /// Waits for the metrics that are being sent, and returns those that were not.
+    pub(crate) fn end(self) -> Vec<Unsent> {
+        self.sending.end()
+    }
+
     /// Computes a slot unless another process holds it or its record answers the request.
     pub(crate) fn run(&self, slot: &PlannedSlot) -> SlotOutcome {
         let lock = match self.lock(slot) {
@@ -135,7 +148,7 @@ impl SlotRunner<'_> {
             _ => None,
         };
         if latest.is_some() {
-            say_reasons(slot, &decision);
+            tracing::info!("{}: {}", slot.id, decision.reasons_text());
             return Ok(Some(Before { attempts, latest }));
         }
         if (decision.set_aside || archive::has_outputs(export_dir, &slot.id))
@@ -157,10 +170,9 @@ impl SlotRunner<'_> {
             request_hash: slot.identity.hash().to_owned(),
             accepted_at: now_text(),
         });
-        record::write_record(&path, &whole.head, &whole.metrics, &whole.episodes)?;
-        let texts: Vec<&str> =
-            decision.accepted.iter().map(|reason| reason.text.as_str()).collect();
-        tracing::warn!("{} is reused although {} (--accept)", slot.id, texts.join("; "));
+        whole.write(&path)?;
+        let differences = joined_texts(&decision.accepted);
+        tracing::warn!("{} is reused although {differences} (--accept)", slot.id);
         Ok(())
     }
 
@@ -188,22 +200,22 @@ impl SlotRunner<'_> {
         let segments = segments_before(&before);
         let mut head = first_head(self.plan, slot, before.attempts, before.latest.as_ref());
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
-        record::write_record(&path, &head, &BTreeMap::new(), &[])?;
+        WholeRecord::without_result(head.clone()).write(&path)?;
         timing::describe_hardware(&self.plan.facts.export_dir.join(slot.id.slug().as_str()));
         let interrupt = interrupt_from_outside(head.clone(), path.clone());
         let running = Running { slot: slot.id.clone(), interrupt: Box::new(interrupt) };
         self.stop.begin_run(running, self.plan.options.timeout);
-        let env = PrepareEnv { plan: self.plan, isolation: self.isolation, console: self.console };
+        let env = PrepareEnv { plan: self.plan, isolation: &self.isolation, console: self.console };
         let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
             Ok(prepared) => prepared,
             Err(message) => {
                 self.stop.finish_run();
                 head.provenance = self.plan.provenance.whole();
-                return fail(head, &path, 0.0, message);
+                return fail(head, &path, Some(0.0), message);
             }
         };
         let attempt = head.attempts.len();
-        let seconds_before = segments.iter().map(|segment| segment.seconds).sum();
+        let seconds_before = total_seconds(&segments);
         let finished = self.call(slot, prepared, attempt, before.latest, seconds_before);
         head.provenance = self.plan.provenance.whole();
         let out_of_time = self.stop.run_is_over();
@@ -226,8 +238,8 @@ impl SlotRunner<'_> {
     ) -> Result<SlotOutcome, Error> {
         let Finished { result, seconds, stages, context, log } = finished;
         let failed = |log: RunLog, mut head: RecordHead, message: String| {
-            log.end(RunOutcome::Failed(message.clone()), &mut head, self.sending);
-            fail(head, path, seconds, message)
+            log.end(RunOutcome::Failed(message.clone()), &mut head, &self.sending);
+            fail(head, path, Some(seconds), message)
         };
         let mut result = match result {
             Ok(result) => result,
@@ -238,9 +250,9 @@ impl SlotRunner<'_> {
                 let limit = humantime::format_duration(limit);
                 return failed(log, head, format!("did not end within --timeout {limit}"));
             }
-            log.end(RunOutcome::Interrupted, &mut head, self.sending);
-            close(&mut head, RunStatus::Interrupted, seconds);
-            record::write_record(path, &head, &BTreeMap::new(), &[])?;
+            log.end(RunOutcome::Interrupted, &mut head, &self.sending);
+            close(&mut head, RunStatus::Interrupted, Some(seconds));
+            WholeRecord::without_result(head).write(path)?;
             return Ok(SlotOutcome::Interrupted);
         }
         for (stage, seconds) in std::mem::take(&mut result.timings) {
@@ -249,13 +261,13 @@ impl SlotRunner<'_> {
             }
         }
         result.add_logged(log.last_values());
-        let Body { metrics, episodes } = match self.complete(&mut head, slot, result, seconds) {
+        let (metrics, episodes) = match self.complete(&mut head, slot, result, seconds) {
             Ok(body) => body,
             Err(message) => return failed(log, head, message),
         };
-        log.end(RunOutcome::Complete, &mut head, self.sending);
-        let seconds_before: f64 = segments.iter().map(|segment| segment.seconds).sum();
-        head.seconds = Some(seconds_before + seconds);
+        log.end(RunOutcome::Complete, &mut head, &self.sending);
+        let total = total_seconds(segments) + seconds;
+        head.seconds = Some(total);
         timing::save_run(&timing::Run {
             algorithm_dir: &context.algorithm_dir(),
             slot: &slot.id,
@@ -266,8 +278,8 @@ impl SlotRunner<'_> {
             stages_before: &context.checkpoint().stages_before(),
             recorded: &context.recorded_timings(),
         });
-        record::write_record(path, &head, &metrics, &episodes)?;
-        Ok(SlotOutcome::Complete { seconds: seconds_before + seconds })
+        WholeRecord { head, metrics, episodes }.write(path)?;
+        Ok(SlotOutcome::Complete { seconds: total })
     }
 
     fn call(
@@ -333,7 +345,7 @@ impl SlotRunner<'_> {
         slot: &PlannedSlot,
         result: RunResult,
         seconds: f64,
-    ) -> Result<Body, String> {
+    ) -> Result<(BTreeMap<String, Value>, Vec<Value>), String> {
         if !result.faults.is_empty() {
             return Err(result.faults.join("; "));
         }
@@ -343,15 +355,9 @@ impl SlotRunner<'_> {
         head.summary = summary::derive(&result.metrics, &result.episodes, result.summary);
         head.artifacts = result.artifacts;
         head.checkpoint = result.checkpoint;
-        close(head, RunStatus::Complete, seconds);
-        Ok(Body { metrics: result.metrics, episodes })
+        close(head, RunStatus::Complete, Some(seconds));
+        Ok((result.metrics, episodes))
     }
-}
-
-/// The parts of a complete record that follow its head.
-struct Body {
-    metrics: BTreeMap<String, Value>,
-    episodes: Vec<Value>,
 }
 
 fn episode_rows(episodes: &[Episode]) -> Result<Vec<Value>, String> {
@@ -365,8 +371,7 @@ fn episode_rows(episodes: &[Episode]) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-fn warn_of_rerun(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Path) {
-    let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
+fn warn_of_rerun(slot: &PlannedSlot, decision: &Decision, moved: &Path) {
     let fields: Vec<&str> =
         decision.reasons.iter().filter_map(|reason| reason.path.as_deref()).collect();
     let accept = match fields.as_slice() {
@@ -377,12 +382,7 @@ fn warn_of_rerun(slot: &PlannedSlot, decision: &Decision, moved: &std::path::Pat
     tracing::warn!(
         "{} runs again ({}); what it had is kept in {}{accept}",
         slot.id,
-        reasons.join("; "),
+        decision.reasons_text(),
         moved.display()
     );
-}
-
-fn say_reasons(slot: &PlannedSlot, decision: &Decision) {
-    let reasons: Vec<&str> = decision.reasons.iter().map(|reason| reason.text.as_str()).collect();
-    tracing::info!("{}: {}", slot.id, reasons.join("; "));
 }

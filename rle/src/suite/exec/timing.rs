@@ -21,6 +21,11 @@ pub(crate) struct Segment {
     pub(crate) seconds: f64,
 }
 
+/// The time of all these attempts.
+pub(crate) fn total_seconds(segments: &[Segment]) -> f64 {
+    segments.iter().map(|segment| segment.seconds).sum()
+}
+
 /// A completed run.
 pub(crate) struct Run<'a> {
     pub(crate) algorithm_dir: &'a Path,
@@ -46,7 +51,7 @@ pub(crate) fn save_run(run: &Run<'_>) {
         seconds: run.seconds,
     };
     let segments: Vec<Segment> = run.segments.iter().cloned().chain([last]).collect();
-    let mut total = key.entry(segments.iter().map(|segment| segment.seconds).sum());
+    let mut total = key.entry(total_seconds(&segments));
     if segments.len() > 1 {
         let segments = segments.iter().map(|segment| {
             let unknown = || Hardware::default().id();

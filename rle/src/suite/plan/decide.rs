@@ -1,11 +1,12 @@
 //! What happens to each slot of a plan now, and why.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::fs::FileLock;
-use crate::names::Slug;
+use crate::names::{SlotId, Slug};
 use crate::record::decision::{self, ComparedRequest, Policy};
 use crate::record::{self, Decision, RecordState, SlotAction};
 use crate::run::Latest;
@@ -13,11 +14,6 @@ use crate::run::checkpoint::{self, Found};
 use crate::suite::config::SuiteConfig;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::{SlotPlan, SuitePlan};
-#[cfg(feature = "cli")]
-use std::path::{Path, PathBuf};
-
-#[cfg(feature = "cli")]
-use crate::names::SlotId;
 
 impl Plan {
     /// What would happen to a slot now. A record that may be neither used nor replaced is an error.
@@ -135,7 +131,6 @@ impl Start {
     }
 
     /// The export directory, absolute, and the slots that a request is about.
-    #[cfg(feature = "cli")]
     pub(crate) fn slots_of(
         config: SuiteConfig,
         specs: &[AlgorithmSpec],
@@ -145,7 +140,6 @@ impl Start {
         Ok((plan.facts.export_dir.clone(), slots))
     }
 
-    #[cfg(feature = "cli")]
     pub(crate) fn export_dir(&self) -> &Path {
         &self.plan.facts.export_dir
     }

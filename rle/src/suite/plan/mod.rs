@@ -13,9 +13,7 @@ mod decide;
 pub(crate) mod log;
 mod resolve;
 
-#[cfg(feature = "cli")]
-pub(crate) use algorithms::resolve_config;
-pub(crate) use algorithms::{PlannedAlgorithm, required_paths};
+pub(crate) use algorithms::{PlannedAlgorithm, required_paths, resolve_config};
 pub(crate) use decide::Start;
 pub(crate) use resolve::{NO_DIRECTORY, Plan, PlannedSlot};
 

@@ -17,7 +17,7 @@ use crate::algorithm::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
 use crate::run::{Listener, Progress, ProgressSnapshot, Stop};
 use crate::suite::SlotOutcome;
-use crate::suite::exec::{Isolation, Prepares, Sending, SlotRunner};
+use crate::suite::exec::SlotRunner;
 use crate::suite::plan::Plan;
 use crate::sync::Mutex;
 
@@ -115,19 +115,10 @@ fn run(
     debugger::wait(&slot.id, stop);
     let reporter = Reporter::begin(socket)?;
     let console = SuiteConsole::for_worker(reporter.watch());
-    let isolation = Isolation::begin();
-    let sending = Sending::default();
-    let runner = SlotRunner {
-        plan: &plan,
-        isolation: &isolation,
-        console: &console,
-        stop,
-        sending: &sending,
-        prepares: Prepares::default(),
-    };
+    let runner = SlotRunner::new(&plan, &console, stop);
     let outcome = runner.run(slot);
     reporter.end();
-    for unsent in sending.end() {
+    for unsent in runner.end() {
         let _ = send(socket, &Report::Unsent(unsent));
     }
     Ok(outcome)

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::provenance::Provenance;
+use crate::record::Provenance;
 use crate::suite::exec::Unsent;
 use crate::suite::{SlotOutcome, SuiteConfig};
 

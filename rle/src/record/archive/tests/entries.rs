@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::RunStatus;
+use crate::record::{RunStatus, WholeRecord};
 
 fn only(export: &Path) -> Entry {
     let mut entries = list(export).unwrap();
@@ -106,7 +106,7 @@ fn an_algorithm_may_be_called_like_a_file_of_ours() {
     head.status = RunStatus::Failed;
     let path = record::record_path(export.path(), &slot);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    record::write_record(&path, &head, &BTreeMap::new(), &[]).unwrap();
+    WholeRecord::without_result(head).write(&path).unwrap();
     let before = fs::read(&path).unwrap();
     set_aside(export.path(), &slot).unwrap().unwrap();
     restore(export.path(), &only(export.path())).unwrap();
