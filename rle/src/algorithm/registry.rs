@@ -1,7 +1,4 @@
-//! Everything that attributes registered, sorted by where it was written, and the checks that
-//! only the whole program allows.
-//!
-//! The only module that touches `inventory`.
+//! What attributes register, in source order, and the checks of the whole program.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -78,8 +75,7 @@ inventory::collect!(AlgorithmEntry);
 inventory::collect!(PrepareEntry);
 inventory::collect!(StageEntry);
 
-/// All algorithms declared with attributes and linked into this program, in source order, with
-/// their prepares bound.
+/// All registered algorithms in source order, with their prepares.
 pub(crate) fn algorithms() -> Result<Vec<AlgorithmSpec>, Error> {
     let mut entries: Vec<&AlgorithmEntry> = inventory::iter::<AlgorithmEntry>().collect();
     // A macro of the user's may declare several at one place.

@@ -36,8 +36,7 @@ impl Bar {
     }
 }
 
-/// The slots' bars, as far as a terminal of so many rows has room for them, for the suite's and for
-/// a line of log.
+/// The slots' bars for which a terminal has room beside the suite's bar and a line of log.
 pub(super) fn slot_bars(running: &[RunningSlot], rows: u16, now: Instant) -> Vec<Bar> {
     let room = usize::from(rows).saturating_sub(2).max(1);
     let fitting = if running.len() <= room { running.len() } else { room - 1 };

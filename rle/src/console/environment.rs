@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A variable's value; what is not text is as good as unset.
+/// A variable's value; none where it is empty or not Unicode.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -10,8 +10,7 @@ pub(super) fn variable(name: &str) -> Option<String> {
 /// Plain lines of one slot are this far apart unless the environment says otherwise.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The distance of a slot's plain lines, nothing for no such lines: `RLE_PROGRESS_SECONDS`, where 0
-/// means none. What is no number of seconds is a warning.
+/// The interval of a slot's plain lines, or none: `RLE_PROGRESS_SECONDS`, where 0 means none.
 pub(super) fn line_interval(variable: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     let Some(value) = variable("RLE_PROGRESS_SECONDS") else { return Some(LINE_INTERVAL) };
     let seconds = value.trim().parse().ok();

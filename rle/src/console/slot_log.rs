@@ -71,8 +71,7 @@ impl fmt::Debug for SlotLog {
     }
 }
 
-/// From now on everything that the program logs, on any thread, goes to this file too; `None` ends
-/// it. Without [`init_logging`](super::init_logging) it has no effect.
+/// From now on what the program logs, on any thread, goes to this file too; `None` ends that.
 pub(crate) fn set_slot_log(log: Option<&SlotLog>) {
     let replaced = std::mem::replace(&mut *CURRENT.write(), log.cloned());
     // The file is closed after the lock.

@@ -11,8 +11,7 @@ const WIDEST_BAR: usize = 16;
 /// A narrower bar is left out: it would show nothing.
 const NARROWEST_BAR: usize = 6;
 
-/// Bars are cut off at the edge, never broken: a terminal that is already narrower than it says
-/// still gives each of them one row.
+/// Bars are cut off at the edge: each takes one row, also where the terminal just became narrower.
 const NO_WRAPPING: &[u8] = b"\x1b[?7l";
 const WRAPPING: &[u8] = b"\x1b[?7h";
 
@@ -69,12 +68,9 @@ impl StatusArea {
         }
     }
 
-    /// The rows from the first line to the cursor.
-    ///
-    /// Where the terminal has broken the lines anew, that many stay between the first and the
-    /// cursor, whether or not they were drawn again before it told its size: a drawing takes as
-    /// many rows as it erases. A line of log in between would be erased with them. So shortly after
-    /// one the rest of an old bar may stay, and no log is lost.
+    /// The rows from the first line to the cursor: more than lines where the terminal has wrapped
+    /// them. Shortly after a line of log they are not counted, so that none is erased by mistake; the
+    /// rest of an old bar may then stay.
     fn rows(&self, columns: usize) -> usize {
         let logged_lately = self.logged.is_some_and(|at| at.elapsed() < RESIZE_DELAY);
         if columns >= self.columns || !self.reflows || logged_lately {

@@ -1,6 +1,5 @@
-//! The one way to stderr of the generated program: bars stay at the bottom of the terminal, log
-//! lines go above them.
-//! A stderr that is closed or full is never an error, and each change is one write.
+//! All writing to stderr: bars stay at the bottom of the terminal, log lines go above them. A stderr
+//! that is closed or full is not an error.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;

@@ -1,7 +1,6 @@
 //! The course of a suite, shown as bars or as plain lines.
 //!
-//! A thread of its own reads the slots' progress; moving a progress never waits for it, and nothing
-//! that it cannot show fails a run. Plain lines are `tracing` events: without a subscriber there are none.
+//! A thread reads the slots' progress, which never waits for it. Plain lines are `tracing` events.
 
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
@@ -71,8 +70,7 @@ impl SuiteConsole {
         }
     }
 
-    /// For a worker, whose parent shows the course: lines go to the slot's log only. `on_start` is
-    /// called with the progress of each slot that starts.
+    /// For a worker: lines go to the slot's log only, and `on_start` gets the progress of each slot.
     pub(crate) fn for_worker(on_start: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         let write_line = |line: &str| {
             if let Some(log) = super::slot_log::current() {

@@ -106,7 +106,7 @@ impl Tally {
         text
     }
 
-    /// From the slots computed so far; nothing before there is anything to judge by.
+    /// From the slots computed so far; none before there are any.
     #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
     fn estimate(&self, elapsed: Duration, running: Share) -> Option<Duration> {
         let computed = (self.complete + self.failed) as f64 + running.computed;

@@ -1,10 +1,9 @@
-//! How numbers, times and foreign text are escaped.
+//! Numbers, durations and text from data, as they are shown.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The text with every character that could move a cursor, hide or reorder text written as an
-/// escape: labels and messages come from data.
+/// The text with every character escaped that could move a cursor, or hide or reorder text.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(moves_or_hides) {
         return Cow::Borrowed(text);

@@ -40,8 +40,7 @@ pub(crate) struct IdentityParts<'a> {
 }
 
 impl Identity {
-    /// Computes the identity by the current rule.
-    /// A NaN or an infinity in a part is an error that names the key.
+    /// Computes the identity by the current rule. A NaN or an infinity in a part is an error.
     pub(crate) fn new(parts: IdentityParts<'_>) -> Result<Self, ValueError> {
         let value = Value::from_iter([
             ("request_schema", Value::from(REQUEST_SCHEMA)),

@@ -33,7 +33,7 @@ pub use format::{
 };
 pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
 pub(crate) use identity::{Identity, IdentityParts};
-pub(crate) use provenance::{Capture, Provenance};
 pub use provenance::ProvenanceMode;
+pub(crate) use provenance::{Capture, Provenance};
 pub(crate) use reader::{RecordState, read_head, read_state, read_whole};
 pub use reader::{RunRecord, load_records};

@@ -74,7 +74,7 @@ pub fn load_records(export_dir: impl AsRef<Path>) -> Result<Vec<RunRecord>, Erro
     Ok(records)
 }
 
-/// What stands at a slot's record path.
+/// What was found at a slot's record path.
 #[derive(Debug)]
 pub(crate) enum RecordState {
     Missing,
@@ -83,8 +83,7 @@ pub(crate) enum RecordState {
     Head(Box<RecordHead>),
 }
 
-/// Reads the head of a slot's record. One that a newer version wrote is an error: it is never
-/// touched.
+/// Reads the head of a slot's record. One that a newer version wrote is an error.
 pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState, Error> {
     let path = record_path(export_dir, slot);
     let bytes = match fs::read(&path) {

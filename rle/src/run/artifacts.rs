@@ -7,7 +7,7 @@
 //! 1. once, the word `rle-directory-v1`;
 //! 2. for each entry below the directory, in the byte order of the relative paths: the relative
 //!    path with `/` between its parts; the kind, `file`, `directory` or `symlink`; and the
-//!    32 bytes of the file's SHA-256, nothing, or the text of the link's target.
+//!    32 bytes of the file's SHA-256, nothing, or the link's target.
 //!
 //! Links below the directory are never followed, empty directories count, times and modes do
 //! not. A path that is itself a link stands for what it leads to.
@@ -152,10 +152,8 @@ fn special_file(path: &Path) -> Error {
 
 /// The path of the artifact `name` below `root`, with its parent directories created.
 ///
-/// # Errors
-/// When `name` is empty, absolute, has a part that is empty, `.` or `..`, holds a NUL, or leads
-/// out of `root` through a symbolic link, and when a directory cannot be created. Nothing has
-/// been created then, unless the system refused one of several directories.
+/// A name that is absolute, empty or has an empty part, `.`, `..` or a NUL, and one that leads out
+/// of `root` through a symbolic link, is an error before anything is created.
 pub(crate) fn contained_path(root: &Path, name: &str) -> Result<PathBuf, Error> {
     let refused = |problem: &str| {
         Error::usage(format!(
@@ -207,11 +205,9 @@ fn leaving_link(root: &Path, path: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// How a record names the existing `path`: below the export directory relative to it, so that
-/// the whole tree can be moved, else absolute.
-///
-/// Directories are compared as what they really are, links resolved; a link that is the last
-/// part keeps its own name. A name that is not UTF-8 is an error: JSON cannot hold it.
+/// How a record names the existing `path`: relative to the export directory where it is below it,
+/// so that the whole tree can be moved, else absolute. Links to directories are resolved; a link
+/// that is the last part keeps its name. A name that is not UTF-8 is an error.
 pub(crate) fn relative_to_export(export_dir: &Path, path: &Path) -> Result<String, Error> {
     let real = |path: &Path| fs::canonicalize(path).map_err(Error::cannot("read", path));
     let export_dir = real(export_dir)?;
@@ -272,7 +268,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
     }
     let source = fs::canonicalize(from).map_err(Error::cannot("read", from))?;
     if let Err(error) = copy_entry(&source, &unfinished) {
-        // Of no use to anyone; the first error is the one to report.
+        // The first error is the one to report.
         let _ = fs::remove_file(&unfinished).or_else(|_| fs::remove_dir_all(&unfinished));
         return Err(error);
     }

@@ -1,4 +1,4 @@
-//! One run: what a trainer is given, and what it gives back.
+//! One run: what a trainer is given, and what it returns.
 //!
 //! Never reads a record, and knows nothing of suites.
 //!

@@ -1,6 +1,4 @@
-//! How far a slot has come: the handle that an algorithm moves and a console reads.
-//!
-//! It draws nothing and needs no console; setting it never waits for anything but a pointer swap.
+//! How far a slot has come: the handle that an algorithm updates and a console reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +7,7 @@ use crate::sync::Mutex;
 
 /// Marks a total that nobody has set.
 const NO_TOTAL: u64 = u64::MAX;
-/// Marks the origin before the first move.
+/// Marks the origin before the first change.
 const NOT_MOVED: u64 = u64::MAX;
 
 /// The progress of one run, in units of the algorithm's choice. Clones share it.
@@ -29,7 +27,7 @@ pub struct Progress {
 #[derive(Debug)]
 struct Shared {
     position: AtomicU64,
-    /// Where this attempt began, once the first move has told.
+    /// Where this attempt began; known from the first change on.
     origin: AtomicU64,
     total: AtomicU64,
     message: Mutex<Arc<str>>,
@@ -75,7 +73,7 @@ impl Progress {
 
     fn set_origin(&self, origin: u64) {
         let known = &self.shared.origin;
-        // Read first: every move but the first only reads.
+        // Every change but the first only reads.
         if known.load(Ordering::Relaxed) == NOT_MOVED {
             let (one, other) = (Ordering::Relaxed, Ordering::Relaxed);
             let _ = known.compare_exchange(NOT_MOVED, origin, one, other);
@@ -106,7 +104,7 @@ impl Progress {
         }
     }
 
-    /// Shows what another process has told of its own.
+    /// Shows the progress of another process.
     pub(crate) fn follow(&self, other: &ProgressSnapshot) {
         self.shared.origin.store(other.origin, Ordering::Relaxed);
         self.shared.total.store(other.total.unwrap_or(NO_TOTAL), Ordering::Relaxed);

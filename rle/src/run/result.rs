@@ -1,4 +1,4 @@
-//! What an algorithm hands back: metrics, episodes, outputs.
+//! What an algorithm returns: metrics, episodes, outputs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Episode {
 /// Metrics below this are durations.
 pub(crate) const DURATIONS: &str = "time_profile/";
 
-/// A number, or a list of numbers.
+/// The durations of a number, or of an array of numbers.
 fn durations(value: &impl Serialize) -> Option<Vec<f64>> {
     let value = Value::from_serialize_lossless(value).ok()?;
     match value.as_array() {
@@ -143,7 +143,7 @@ impl RunResult {
         self
     }
 
-    /// What was logged is a metric too, unless the algorithm gives one of that name itself.
+    /// Adds logged values as metrics, except where the algorithm returned one of that name.
     pub(crate) fn add_logged(&mut self, values: impl IntoIterator<Item = (String, f64)>) {
         for (name, value) in values {
             if !self.metrics.contains_key(&name)
@@ -154,7 +154,7 @@ impl RunResult {
         }
     }
 
-    /// A value in which the words for non-finite numbers stand for those numbers.
+    /// A value that may hold non-finite numbers.
     fn convert(&mut self, kind: &str, key: &str, value: &impl Serialize) -> Option<Value> {
         self.accept(kind, key, Value::from_serialize_lossless(value))
     }

@@ -1,4 +1,4 @@
-//! Stopping on request: signals, a deadline, a parent's word.
+//! Stopping on request: by a signal, at a deadline, or by a worker's parent.
 //!
 //! A request turns [`Stop::poll`] true, which an algorithm sees through `should_stop()`. An
 //! algorithm that never asked is ended: its record is written as interrupted and the process
@@ -26,7 +26,7 @@ const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2];
 /// What becomes of the rest when a start stops.
 const LEFT: &str = "; slots that were not begun are left for the next start";
 
-/// Whether a start shall stop, shared with everything that can be asked to.
+/// Whether a start shall stop. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<State>);
 
@@ -66,12 +66,12 @@ impl fmt::Debug for Running {
 }
 
 impl Stop {
-    /// Whether a stop was requested; does not count as an algorithm's question.
+    /// Whether a stop was requested; does not count as asked by the algorithm.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
     }
 
-    /// An algorithm's question: from the first on, it is trusted to end by itself.
+    /// Whether the algorithm shall stop. Once it has asked, it is trusted to end by itself.
     pub(crate) fn poll(&self) -> bool {
         if !self.0.polled.load(Ordering::Relaxed) {
             self.0.polled.store(true, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Stop {
         deadline != u64::MAX && self.0.base.elapsed().as_nanos() > u128::from(deadline)
     }
 
-    /// Requests a stop and leaves it at that.
+    /// Requests a stop, without ending a run whose algorithm never asked.
     pub(crate) fn ask(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
     }
@@ -145,8 +145,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Begins to listen; `second` is called at a second SIGINT or SIGTERM, before the end.
-    ///
-    /// A system that cannot install handlers is said once and leaves signals as they are.
+    /// Where handlers cannot be installed, a warning says so.
     pub(crate) fn begin(
         stop: &Stop,
         stop_after: Option<Duration>,
@@ -214,10 +213,8 @@ fn hear(mut signals: Signals, stop: &Stop, second: &(impl Fn() + Send)) {
     }
 }
 
-/// The signals that this process does not ignore: one that its parent had ignored stays so.
-///
-/// Outside a suite their default effect is emulated, unless a handler was there before ours,
-/// which is then chained.
+/// The signals that this process does not ignore: one that its parent had ignored stays ignored.
+/// Outside a suite they have their default effect, or that of an earlier handler.
 fn heard_signals() -> std::io::Result<Vec<i32>> {
     static HEARD: OnceLock<Vec<i32>> = OnceLock::new();
     if let Some(heard) = HEARD.get() {

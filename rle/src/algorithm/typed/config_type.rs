@@ -14,7 +14,7 @@ pub struct ConfigType {
     pub(super) hooks: Option<Hooks>,
 }
 
-/// What is done with a configuration type whose name is known at its registration only.
+/// The operations on a configuration type, without its name.
 #[derive(Clone, Copy)]
 pub(super) struct Hooks {
     pub(super) type_name: fn() -> &'static str,
@@ -118,8 +118,7 @@ fn read<C: Serialize + DeserializeOwned>(value: &Value) -> Result<Checked, Value
     Ok(Checked { resolved: value, ignored, variants })
 }
 
-/// The place in `input` that a path of `serde_ignored` means, which leaves the names of enum
-/// variants out.
+/// The place in `input` of a path of `serde_ignored`, which omits the names of enum variants.
 fn place_of(path: &serde_ignored::Path<'_>, input: &Value) -> Vec<PathStep> {
     use serde_ignored::Path;
     match path {
@@ -157,8 +156,7 @@ fn enter_variant(place: &mut Vec<PathStep>, input: &Value) {
 
 /// Serialises, reads and serialises again, and demands the same each time.
 fn prove<C: Serialize + DeserializeOwned>(first: &Value) -> Result<(), ValueError> {
-    // The order of a hash set is drawn anew at every reading: two elements agree by chance
-    // every other time, so that a list has to agree often.
+    // A hash set has another order at every reading, and two elements agree every other time.
     let rounds = if has_long_list(first) { 32 } else { 1 };
     for _ in 0..rounds {
         let config: C = first.to().map_err(|error| {

@@ -13,8 +13,7 @@ pub(crate) type SetText = (Vec<String>, String);
 
 impl ConfigType {
     /// The resolved configuration: the defaults of the type, `layers` over them key by key, lowest
-    /// first, `texts` over both, later ones over earlier. The variant of an enum that a later table
-    /// names takes the place of an earlier table's.
+    /// first, and `texts` over both. A later variant of an enum replaces an earlier one.
     pub(crate) fn resolve_layers(
         &self,
         layers: &[&Value],
@@ -210,8 +209,8 @@ fn others(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Where a key that only the defaults brought is in the way of an override beside it (the
-/// field's own name beside an alias, another variant's field beside its tag), drops it.
+/// Drops a key of the defaults that conflicts with an override: the field's own name beside an
+/// alias, another variant's field beside its tag.
 fn drop_default(merged: &mut Value, overrides: &Value, error: &ValueError) -> bool {
     let key = match error.key_fault() {
         Some(KeyFault::Unknown(key)) => key.as_str(),
@@ -228,7 +227,7 @@ fn drop_default(merged: &mut Value, overrides: &Value, error: &ValueError) -> bo
     }
 }
 
-/// Texts on their way to values, over the tables.
+/// Texts that become values, over the tables.
 struct Words<'r> {
     resolver: &'r Resolver,
     tables: Value,
@@ -285,8 +284,7 @@ impl Words<'_> {
         })
     }
 
-    /// Tries the pending texts in all combinations of their meanings: fields that a variant
-    /// needs together can only be given together.
+    /// Tries all combinations of the pending texts' meanings: a variant may need several fields.
     fn choose_together(
         &self,
         meanings: &[Vec<Value>],
@@ -348,7 +346,7 @@ impl Words<'_> {
                     None => (Trial::Fits, None),
                 }
             }
-            Err(error) => judge(error, text, &place),
+            Err(error) => fault_of(error, text, &place),
         }
     }
 
@@ -362,7 +360,7 @@ impl Words<'_> {
         let mut worst: Option<(Trial, ConfigFault)> = None;
         for index in pending {
             let mut trial = chosen.to_vec();
-            // What a type says about a number or a list tells more than what it says of a text.
+            // An error about a number or an array says more than one about a string.
             let tells = |meaning: &&Value| {
                 matches!(meaning, Value::Number(_) | Value::Array(_) | Value::Object(_))
             };
@@ -381,8 +379,8 @@ impl Words<'_> {
     }
 }
 
-/// What a text's meaning that does not read is to be blamed for.
-fn judge(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ConfigFault>) {
+/// The fault of a meaning that the type does not read.
+fn fault_of(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ConfigFault>) {
     if let Some(KeyFault::Unknown(key)) = error.key_fault() {
         let mut unknown = error.steps().to_vec();
         unknown.push(PathStep::Key(key.clone()));

@@ -31,8 +31,7 @@ pub(super) struct Origin {
     /// `ippo:1`: whose they were, whether or not they have a record.
     #[serde(default)]
     pub(super) slots: Vec<String>,
-    /// Moved directories and files: from relative to the export directory, to relative to this
-    /// one.
+    /// Moved directories and files.
     pub(super) moved: Vec<Moved>,
     /// Tracked outputs of records: where they lay.
     pub(super) tracked: Vec<Tracked>,
@@ -43,7 +42,9 @@ pub(super) struct Origin {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Moved {
+    /// Relative to the export directory.
     pub(super) from: String,
+    /// Relative to the archive.
     pub(super) to: String,
 }
 

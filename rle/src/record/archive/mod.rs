@@ -37,15 +37,14 @@ pub(crate) use entries::{Entry, find, list, prune, to_prune};
 pub(crate) use layout::timestamp;
 pub(crate) use restore::restore;
 
-/// Finishes or undoes what killed processes left half done, and says whether there was anything:
-/// every start calls it.
+/// Finishes or undoes what killed processes left half done. Returns whether there was anything.
 pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
     let superseded = transaction::recover(export_dir, &superseded_dir(export_dir), "")?;
     let archived = transaction::recover(export_dir, &archived_dir(export_dir), "")?;
     Ok(superseded || archived)
 }
 
-/// The same for what one algorithm's slots may wait for.
+/// As [`recover`], for the slots of one algorithm.
 pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> {
     let prefix = format!("{slug}_");
     transaction::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
@@ -64,8 +63,8 @@ pub(crate) fn has_outputs(export_dir: &Path, slot: &SlotId) -> bool {
         || !artifacts::is_empty_dir(&checkpoint::directory(export_dir, slot))
 }
 
-/// Moves whatever a slot has below `runs/_superseded`, and says where it lies; none where it
-/// has nothing. After an error everything is where it was.
+/// Moves whatever a slot has below `runs/_superseded`, and returns the new place; none where it has
+/// nothing. After an error everything is where it was.
 pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathBuf>, Error> {
     if !has_anything(export_dir, slot) {
         return Ok(None);
@@ -75,8 +74,8 @@ pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathB
     fill(export_dir, transaction, slot.slug(), &[slot.run_idx()], |_| String::new()).map(Some)
 }
 
-/// Moves the complete set of an algorithm below `runs/_archived_complete_runs`.
-/// After an error everything is where it was.
+/// Moves the complete set of an algorithm below `runs/_archived_complete_runs`. After an error
+/// everything is where it was.
 pub(crate) fn archive_set(
     export_dir: &Path,
     slug: &Slug,
@@ -100,8 +99,7 @@ fn fill(
         for &run_idx in run_indices {
             collector.collect(&SlotId::new(slug.clone(), run_idx), &below(run_idx))?;
         }
-        // The runs' times go with them: what a new run does not write again must not stay as if
-        // it had.
+        // A time that a new run does not write again must not stay as its own.
         failpoint()?;
         timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transaction.directory())?;
         let run_indices = run_indices.to_vec();

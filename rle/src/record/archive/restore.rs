@@ -15,9 +15,8 @@ use crate::{Error, timings};
 /// Where records are written anew before they are moved back.
 const RESTORED: &str = "restored";
 
-/// Puts an entry back where it came from. The caller holds the locks of its slots.
-/// Where something stands in the way it
-/// is named, and nothing is moved.
+/// Puts an entry back where it came from. The caller holds the locks of its slots. Where something
+/// is in the way, it is named and nothing is moved.
 pub(crate) fn restore(export_dir: &Path, entry: &Entry) -> Result<(), Error> {
     let origin = read_origin(&entry.path)?;
     refuse_live(export_dir, entry, &origin)?;

@@ -1,10 +1,10 @@
 //! Moves that survive a kill at any instant.
 //!
 //! A transaction collects copies in a directory `<name>.partial` beside a journal of what is still
-//! to be moved and removed. Renaming it to `<name>` commits. Before that, recovery throws the
-//! directory away, for it holds copies only; after it, recovery carries out what the journal
-//! says, step by step, each of which may be repeated. The lock file in the directory tells
-//! a transaction that goes on from one that a dead process left.
+//! to be moved and removed. Renaming it to `<name>` commits. Before that, recovery removes the
+//! directory, which holds copies only; after it, recovery carries out the steps of the journal, each
+//! of which may be repeated. The lock file in the directory tells a transaction that is under way
+//! from one that a dead process left.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) enum Step {
     Move { from: String, to: String },
     /// A file or a directory, relative to the export directory.
     Remove { path: String },
-    /// Throws this directory itself away, the last step of all.
+    /// Removes this directory itself: the last step.
     Discard,
     /// Drops the runs' entries from an algorithm's live timings.
     DropTimings { slug: String, run_indices: Vec<u32> },
@@ -104,8 +104,7 @@ impl<'a> Transaction<'a> {
         relative(self.export_dir, &self.done.join(name))
     }
 
-    /// Commits, and carries out the steps; before the commit an error leaves everything as it
-    /// was, after it recovery goes on.
+    /// Commits, and carries out the steps. An error before the commit leaves everything as it was.
     pub(super) fn commit(self, steps: Vec<Step>) -> Result<PathBuf, Error> {
         let journal = Journal { schema_version: 1, steps };
         if let Err(error) = self.publish(&journal) {
@@ -128,7 +127,7 @@ impl<'a> Transaction<'a> {
         fs::rename(&self.partial, &self.done).map_err(Error::cannot("rename", &self.partial))
     }
 
-    /// Gives up: what was collected is thrown away.
+    /// Removes what was collected.
     pub(super) fn abandon(self) {
         if failpoint().is_err() {
             return;
@@ -174,8 +173,8 @@ fn discard(directory: &Path) -> Result<(), Error> {
     fs::remove_dir_all(&partial).map_err(Error::cannot("remove", &partial))
 }
 
-/// Finishes or throws away what dead processes left below `parent`, of entries whose name
-/// begins with `prefix`; says whether there was anything.
+/// Finishes or removes what dead processes left below `parent` under names that begin with
+/// `prefix`. Returns whether there was anything.
 pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<bool, Error> {
     let mut any = false;
     for directory in artifacts::list_directory(parent)? {
@@ -284,7 +283,7 @@ fn apply(export_dir: &Path, directory: &Path, step: &Step) -> Result<(), Error> 
     }
 }
 
-/// Moves what is still there; a move that was done before is none.
+/// Moves a path; nothing happens where that was done before.
 fn rename(from: &Path, to: &Path) -> Result<(), Error> {
     if from.symlink_metadata().is_err() {
         return Ok(());

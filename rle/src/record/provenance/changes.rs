@@ -55,9 +55,8 @@ pub(super) fn changed_files(old: &Files, new: &Files) -> Vec<String> {
 
 const OR_CAPTURE: &str = "or run with --provenance-mode capture";
 
-/// # Errors
-/// Everything that keeps the source from being exactly a commit on a branch of an ordinary
-/// repository, with what to do about each.
+/// Refuses a source that is not exactly a commit on a branch of an ordinary repository, with what to
+/// do about each problem.
 pub(super) fn check_clean(evidence: &Evidence) -> Result<(), Error> {
     let mut problems: Vec<String> = Vec::new();
     let mut remedies: Vec<&str> = Vec::new();

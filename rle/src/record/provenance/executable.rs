@@ -12,10 +12,9 @@ use crate::sync::Mutex;
 use crate::value::Value;
 use crate::value::digest::{hash_file, hex};
 
-/// What was captured for a start, or handed over to it.
-///
-/// The executable is evidence that nothing waits for: [`begin`](Self::begin) starts a thread that
-/// hashes it, [`recorded`](Self::recorded) may still lack it, [`whole`](Self::whole) waits.
+/// The provenance of a start. A thread hashes the executable, beside the first runs:
+/// [`begin`](Self::begin) starts it, [`recorded`](Self::recorded) may still lack the hash, and
+/// [`whole`](Self::whole) waits for it.
 pub(crate) struct Capture {
     provenance: Provenance,
     value: Value,
@@ -41,13 +40,11 @@ impl Capture {
         &self.provenance
     }
 
-    /// What of it decides whether a result may be reused.
     pub(crate) fn identity(&self) -> Value {
         self.provenance.identity()
     }
 
-    /// For a start that has something to run: says once what makes the provenance doubtful, and
-    /// starts to hash the executable where that is still to be done.
+    /// Logs the warnings, once, and starts to hash the executable where it is not hashed yet.
     pub(crate) fn begin(&self) {
         let mut warnings = self.warnings.lock();
         for warning in warnings.drain(..) {
@@ -75,9 +72,8 @@ impl Capture {
         self.with_executable(self.lacks_executable().then(|| self.hashed_executable()))
     }
 
-    /// For another process of this start, which need not capture again; waits like
-    /// [`whole`](Self::whole).
-    pub(crate) fn to_hand_over(&self) -> Provenance {
+    /// The provenance for a worker, with the executable's hash, for which it waits.
+    pub(crate) fn for_worker(&self) -> Provenance {
         let mut provenance = self.provenance.clone();
         if self.lacks_executable() {
             provenance.executable = Some(self.hashed_executable().clone());
@@ -85,7 +81,7 @@ impl Capture {
         provenance
     }
 
-    /// Nothing is looked at where the caller supplies all there is.
+    /// False where the caller supplies the provenance.
     fn lacks_executable(&self) -> bool {
         self.provenance.source.is_some() && self.provenance.executable.is_none()
     }

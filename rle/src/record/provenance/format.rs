@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Value;
 
-/// All that is known of the program that ran. Fields of later versions are ignored when read.
-///
-/// Without a source it was supplied: then the metadata is all there is.
+/// All that is known of the program that ran. Without a source it was supplied, and holds metadata
+/// only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Provenance {
@@ -35,8 +34,7 @@ pub(crate) struct Provenance {
 pub(crate) struct Source {
     /// SHA-256 over paths and contents; none where no tree was found.
     pub(crate) tree_sha256: Option<String>,
-    /// SHA-256 of each file, or why it could not be read, by its path relative to the
-    /// workspace, with `/` between the parts.
+    /// SHA-256 of each file, or why it could not be read, by its path in the workspace.
     pub(crate) files: BTreeMap<String, String>,
     /// `git`, or none.
     pub(crate) vcs: Option<String>,
@@ -82,8 +80,8 @@ pub(crate) struct Executable {
 }
 
 impl Provenance {
-    /// What of it decides whether a result may be reused: the part that a request's hash covers.
-    /// Its keys are those of [`Provenance`], so that a difference is named by the same path.
+    /// The part that a request's hash covers, under the same keys, so that a difference is named by
+    /// the same path.
     pub(crate) fn identity(&self) -> Value {
         let mut identity = Value::object();
         if let Some(source) = &self.source {

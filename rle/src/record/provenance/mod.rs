@@ -49,8 +49,7 @@ pub(crate) use mode::check_metadata;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CaptureRequest {
     pub(crate) mode: ProvenanceMode,
-    /// A directory of the program's source: its manifest's, when it was built. The current
-    /// directory serves where it does not exist (any more).
+    /// A directory of the program's source; where it does not exist, the current directory is used.
     pub(crate) source_dir: Option<PathBuf>,
     /// Never a part of the source, wherever it lies.
     pub(crate) export_dir: PathBuf,

@@ -40,8 +40,8 @@ pub(super) fn look_up(names: &[String], root: Option<&Path>) -> Packages {
     Packages { versions, reason }
 }
 
-/// Every package's versions, in the file's order. By its lines: cargo alone writes the file, always
-/// in one form, and a TOML parser is not always built in.
+/// Every package's versions, in the file's order, read line by line: cargo always writes the same
+/// form, and a TOML parser is not always built in.
 fn locked_versions(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut name = None;

@@ -94,7 +94,6 @@ fn summarise(root: &Path, entries: Vec<(PathBuf, String)>) -> (String, BTreeMap<
     (hex(&hasher.finish()), files)
 }
 
-/// In words that do not depend on the system's language.
 fn unreadable(error: &io::Error) -> String {
     format!("unreadable: {}", error.kind())
 }
@@ -133,8 +132,7 @@ struct Walk<'a> {
     inputs: &'a Inputs,
     sources: Vec<PathBuf>,
     others: Vec<PathBuf>,
-    /// What counts by a text: directories that could not be listed, so that what they hold is
-    /// unknown, and links that are not followed.
+    /// Directories that could not be listed and links that are not followed, with a note.
     notes: Vec<(PathBuf, String)>,
 }
 
@@ -206,8 +204,8 @@ impl Walk<'_> {
         wanted.then_some(Pending { dir: path, sources, all })
     }
 
-    /// A link leads to no source. To inputs it does where a pattern has its very name: that cannot
-    /// lead in a circle.
+    /// A link is never followed to sources, and to inputs only where a pattern names it, so that it
+    /// cannot lead in a circle.
     fn linked_directory(&mut self, here: &Pending, path: PathBuf) -> Option<Pending> {
         let relative = self.relative(&path);
         let matched = self.inputs.matches(relative);
@@ -236,7 +234,7 @@ impl Walk<'_> {
     }
 }
 
-/// Neither a file nor nothing: a pipe would be waited for without end.
+/// Whether the path is something other than a file, such as a pipe, whose reading may not end.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|target| !target.is_file())
 }

@@ -80,7 +80,7 @@ pub(crate) struct Setup {
     pub(crate) latest: Option<Latest>,
     /// Run time of the attempts that led here, in seconds.
     pub(crate) seconds_before: f64,
-    /// Asked to stop after each save: how interruption is tried out.
+    /// Is asked to stop after each save, to test interruption.
     pub(crate) stop_at_save: Option<Stop>,
 }
 
@@ -106,13 +106,12 @@ impl Checkpoint {
         }))
     }
 
-    /// Stage times go into the checkpoints of the run that `timer` counts.
+    /// The stage times of `timer` go into the checkpoints.
     pub(crate) fn count_with(&self, timer: Arc<RunTimer>) {
         *self.0.timer.lock() = Some(timer);
     }
 
-    /// What is logged to `metrics` is in its files before a checkpoint counts, which says how far
-    /// it had come.
+    /// Each checkpoint notes how far `metrics` has come, after its files are written.
     pub(crate) fn log_with(&self, metrics: MetricSink) {
         *self.0.metrics.lock() = Some(metrics);
     }
@@ -200,7 +199,7 @@ impl Checkpoint {
     fn logged(&self) -> Result<Option<Logged>, Error> {
         let metrics = self.0.metrics.lock().clone();
         let Some(metrics) = metrics else { return Ok(None) };
-        // First what is there, then its way to the files: what comes in between is superseded.
+        // Before the flush: what is logged in between is superseded.
         let mut state = metrics.metric_state();
         state.last_values.retain(|name, _| !name.starts_with(DURATIONS));
         metrics.flush();

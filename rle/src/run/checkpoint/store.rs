@@ -27,11 +27,11 @@ pub(crate) fn directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
     export_dir.join(slot.slug().as_str()).join("checkpoints").join(run)
 }
 
-/// What stands where a slot's checkpoints lie.
+/// What was found where a slot's checkpoints lie.
 #[derive(Debug)]
 pub(crate) enum Found {
     Nothing,
-    /// The newest whole generation of the request, and what was passed over to get to it.
+    /// The newest whole generation of the request, and what is wrong with newer ones.
     Latest {
         latest: Latest,
         problems: Vec<String>,
@@ -42,8 +42,7 @@ pub(crate) enum Found {
     Foreign(String),
 }
 
-/// Looks for the checkpoint to resume from. One that a newer version wrote is an error: it is never
-/// touched.
+/// Finds the checkpoint to resume from. One that a newer version wrote is an error.
 pub(crate) fn find(export_dir: &Path, slot: &SlotId, request_hash: &str) -> Result<Found, Error> {
     let home = directory(export_dir, slot);
     let mut problems = Vec::new();
@@ -193,12 +192,12 @@ pub(super) struct Store {
     slot: SlotId,
     /// The generation being written.
     open: Option<u64>,
-    /// The whole generations that are known: the one gone on from, and those saved since.
+    /// The whole generations: the one that the run resumed from, and those saved since.
     whole: Vec<u64>,
 }
 
 impl Store {
-    /// `offered` is the generation that the run goes on from.
+    /// `offered` is the generation that the run resumes from.
     pub(super) fn new(
         home: PathBuf,
         request_hash: String,

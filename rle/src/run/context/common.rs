@@ -22,7 +22,7 @@ pub(crate) struct SuiteFacts {
     pub(crate) num_runs: u32,
 }
 
-/// A duration handed over with `record_timing`.
+/// A duration given to `record_timing`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedTiming {
     pub(crate) stage: String,
@@ -86,7 +86,7 @@ pub(super) fn typed<T: DeserializeOwned>(value: &Value, what: &str) -> Result<T,
     value.to::<T>().map_err(|error| Error::Value(error.under_key(what)))
 }
 
-/// The methods that both contexts have, on a type whose `common()` gives a [`Common`].
+/// The methods that both contexts have, on a type whose `common()` returns a [`Common`].
 macro_rules! common_methods {
     ($context:ident) => {
         impl $context {

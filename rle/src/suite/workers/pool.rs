@@ -66,7 +66,7 @@ impl WorkerPool<'_> {
     fn attempt(&self, slot: &PlannedSlot, progress: &Progress) -> SlotOutcome {
         let handoff = Handoff {
             config: self.plan.options.for_worker(),
-            provenance: self.plan.provenance.to_hand_over(),
+            provenance: self.plan.provenance.for_worker(),
             slot: slot.id.to_string(),
             request_hash: slot.identity.hash().to_owned(),
         };

@@ -114,8 +114,7 @@ impl Session<'_> {
             .map_err(|missing| if missing == silence { Missing::Detached } else { missing })
     }
 
-    /// What is unusual about the checkout. What git does not tell is taken for usual: the other
-    /// answers do not depend on it.
+    /// What is unusual about the checkout, as far as git tells.
     fn peculiarities(&self, top: &Path) -> Vec<Missing> {
         let question = [
             "rev-parse",
@@ -146,8 +145,8 @@ impl Session<'_> {
         found
     }
 
-    /// Where the branch is fetched from, or `origin`, or the first remote; without credentials.
-    /// As it stands in the configuration: a rewriting rule of the machine may hold a token.
+    /// The address of the branch's remote, of `origin`, or of the first remote, without credentials
+    /// and without the machine's rewriting rules, which may hold a token.
     fn remote(&self, branch: Option<&str>) -> Option<String> {
         let wanted = r"^(remote\..*\.url|branch\..*\.remote)$";
         // Without any remote it fails without a word; then there is none.
@@ -199,7 +198,7 @@ impl Session<'_> {
     }
 }
 
-/// A text that no one's configuration changes, and that names a binary file by its hash.
+/// The arguments for a difference that does not depend on git's configuration.
 fn diff_arguments(sources: Sources<'_>) -> Vec<OsString> {
     let fixed = [
         "diff",

@@ -11,12 +11,11 @@ use std::time::{Duration, Instant};
 
 use super::missing::Missing;
 
-/// How long all questions together may take: a repository on a file system that hangs must not
-/// stop a run.
+/// The time limit of all questions together: a file system that hangs must not stop a run.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(1);
 
-/// Set by git for its own children; they would name another repository than the source's.
+/// Variables of git's own children, which may name another repository.
 const FOREIGN: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
