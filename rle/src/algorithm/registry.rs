@@ -4,14 +4,13 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::Error;
 use crate::algorithm::{
     AlgorithmSpec, ConfigSource, ConfigType, Location, Prepare, PrepareOutcome, Requirement,
     RunOutcome,
 };
-use crate::names::Slug;
 use crate::run::{PrepareContext, RunContext};
 use crate::value::Value;
+use crate::{Error, Slug};
 
 /// What `#[rle::algorithm]` registers.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::Slug;
 use crate::algorithm::ConfigType;
-use crate::names::Slug;
 use crate::run::{PrepareContext, RunContext, RunResult};
 use crate::value::Value;
 

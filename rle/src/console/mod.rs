@@ -7,14 +7,12 @@
 //! - `tally`: how many slots are complete, reused, failed or left, and how long the rest takes.
 //! - `running`: the slots that run now, and when each is due for a plain line.
 //! - `slot_log`: the log file of a slot.
-//! - `bars`: what the bars say.
-//! - `status_area`: the lines at the bottom of the terminal, as bytes.
-//! - `stderr`: the one way to stderr: bars at the bottom, log lines above them.
+//! - `status_area`: the bars at the bottom of the terminal, and their bytes.
+//! - `stderr`: all writing to stderr: bars at the bottom, log lines above them.
 //! - `logging`: the filters and formats of log output.
 //! - `table`: plain tables.
 //! - `suite`: the course of a suite, shown as bars or as plain lines.
 
-mod bars;
 mod environment;
 #[cfg(feature = "cli")]
 mod logging;

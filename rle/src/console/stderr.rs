@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use terminal_size::{Height, Width};
 
-use super::bars::Bar;
 use super::environment::{reflows, variable};
-use super::status_area::StatusArea;
+use super::status_area::{Bar, StatusArea};
 use crate::sync::Mutex;
 
 static STATUS_AREA: LazyLock<Mutex<StatusArea>> =

@@ -252,10 +252,10 @@ impl State {
 
     #[cfg(feature = "cli")]
     fn draw(&self, now: Instant) {
-        use super::bars::{self, Bar};
+        use super::status_area::{Bar, slot_bars};
         use super::stderr;
         let suite = Bar::of(self.tally.progress(), format!("suite {}", self.suite_text(now)));
-        let mut bars = bars::slot_bars(&self.running, stderr::size().1, now);
+        let mut bars = slot_bars(&self.running, stderr::size().1, now);
         bars.push(suite);
         stderr::show(&bars);
     }

@@ -8,7 +8,7 @@ use super::format::{REQUEST_SCHEMA, RecordHead, RunStatus, TrackedPath};
 use super::identity::Identity;
 use super::provenance::{self, Provenance};
 use super::reader::RecordState;
-use crate::names::SlotId;
+use crate::SlotId;
 use crate::run::artifacts;
 use crate::value::{Difference, Value, differences};
 

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::format::RecordHead;
-use crate::Error;
 use crate::fs::write_json_atomically;
-use crate::names::SlotId;
 use crate::run::artifacts;
 use crate::value::Value;
+use crate::{Error, SlotId};
 
 pub(crate) fn runs_dir(export_dir: &Path) -> PathBuf {
     export_dir.join("runs")

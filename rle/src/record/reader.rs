@@ -9,10 +9,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::files::{WholeRecord, record_path, record_paths};
 use super::format::{REQUEST_SCHEMA, RecordHead, SCHEMA_VERSION};
-use crate::Error;
-use crate::names::SlotId;
 use crate::run::{Episode, artifacts};
 use crate::value::Value;
+use crate::{Error, SlotId};
 
 /// Fields that a decision does not need.
 const BULK_FIELDS: [&str; 2] = ["metrics", "episode_history"];

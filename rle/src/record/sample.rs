@@ -6,9 +6,9 @@ use super::{
     REQUEST_SCHEMA, RecordHead, RecordedAlgorithm, RecordedEnvironment, RequestTag, RunStatus,
     SCHEMA_VERSION,
 };
-use crate::names::{SlotId, Slug};
 use crate::record::{Identity, Provenance};
 use crate::value::Value;
+use crate::{SlotId, Slug};
 
 /// The slot `alpha:1`.
 pub(crate) fn slot() -> SlotId {

@@ -8,9 +8,8 @@ use serde::Serialize;
 use super::decision;
 use super::files::{WholeRecord, record_paths};
 use super::reader::read_whole;
-use crate::Error;
-use crate::names::{SlotId, Slug};
 use crate::run::checkpoint;
+use crate::{Error, SlotId, Slug};
 
 /// Something that is not as it was stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]

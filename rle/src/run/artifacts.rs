@@ -17,10 +17,9 @@ use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::fs::{failpoint, sync_directory};
-use crate::names::SlotId;
 use crate::value::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
+use crate::{Error, SlotId};
 
 /// Which of the two a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
-use crate::names::SlotId;
+use crate::SlotId;
 use crate::sync::{Condvar, Mutex};
 
 /// The exit status of a start that was stopped and can go on.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::SlotId;
 use crate::console::SlotEnd;
-use crate::names::SlotId;
 use crate::record::{Reason, SlotAction};
 
 /// What became of one slot.

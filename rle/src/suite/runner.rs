@@ -1,9 +1,7 @@
 //! The course of a start: what has to run, in order, in this process or in workers.
 
-use crate::Error;
 use crate::console::SuiteConsole;
 use crate::fs::{FileLock, sweep_leftovers};
-use crate::names::Slug;
 use crate::record::{self, SlotAction, archive};
 use crate::run::{Listener, Stop};
 use crate::suite::exec::{
@@ -13,6 +11,7 @@ use crate::suite::plan::{Plan, PlannedSlot, Start};
 #[cfg(feature = "cli")]
 use crate::suite::workers::{self, Devices};
 use crate::suite::{SlotOutcome, SlotReport, SuiteReport};
+use crate::{Error, Slug};
 
 /// Without the command line there is no generated program, and so there are no workers.
 #[cfg(not(feature = "cli"))]

@@ -1,10 +1,13 @@
-//! The names under which people know algorithms.
+//! The names under which people know algorithms: from records, or from run archives, which are zips
+//! of `.npy` arrays as `numpy.savez` writes them.
+//!
+//! A zip library would bring more crates than the rest of the command line has.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::npz;
 use super::place::slot;
 use crate::record;
 
@@ -50,7 +53,7 @@ impl Labels {
         let recorded = recorded.and_then(|(_, path)| record::read_head(path));
         let archived = || {
             let (_, path) = files?.archives.last_key_value()?;
-            npz::text(path, "algo")
+            archived_text(path, "algo")
         };
         let recorded = recorded.map(|head| head.algorithm.name);
         recorded.or_else(archived).unwrap_or_else(|| prettified(slug))
@@ -67,9 +70,162 @@ fn prettified(slug: &str) -> String {
     if words.is_empty() { slug.to_owned() } else { words.join(" ") }
 }
 
+/// The longest entry that is read: a label is a few hundred bytes.
+const MOST_BYTES: usize = 1 << 16;
+/// The longest list of entries that is read.
+const MOST_DIRECTORY_BYTES: u64 = 1 << 24;
+/// The end record with the longest comment that a zip may have.
+const MOST_END_BYTES: u64 = 22 + 0xffff;
+const END_MAGIC: [u8; 4] = *b"PK\x05\x06";
+const ENTRY_MAGIC: [u8; 4] = *b"PK\x01\x02";
+const LOCAL_MAGIC: [u8; 4] = *b"PK\x03\x04";
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+
+/// The text of the 0-dimensional Unicode array `name`; none where the file has no such entry or is
+/// no such archive.
+fn archived_text(path: &Path, name: &str) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let bytes = entry(&mut file, &format!("{name}.npy")).ok()??;
+    unicode_scalar(&bytes)
+}
+
+/// The content of an entry of a zip file.
+fn entry(file: &mut File, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let length = file.metadata()?.len();
+    let tail = read_at(file, length.saturating_sub(MOST_END_BYTES), MOST_END_BYTES)?;
+    let Some(end) = tail.windows(4).rposition(|window| window == END_MAGIC) else {
+        return Ok(None);
+    };
+    let (Some(bytes), Some(start)) = (u32_at(&tail, end + 12), u32_at(&tail, end + 16)) else {
+        return Ok(None);
+    };
+    let list = read_at(file, start.into(), u64::from(bytes).min(MOST_DIRECTORY_BYTES))?;
+    let Some(found) = find(&list, name) else { return Ok(None) };
+    let local = read_at(file, found.at, 30)?;
+    let (Some(name_bytes), Some(extra_bytes), true) =
+        (u16_at(&local, 26), u16_at(&local, 28), local.starts_with(&LOCAL_MAGIC))
+    else {
+        return Ok(None);
+    };
+    let at = found.at + 30 + u64::from(name_bytes) + u64::from(extra_bytes);
+    let bytes = read_at(file, at, found.bytes.min(MOST_BYTES as u64))?;
+    Ok(match found.method {
+        STORED => Some(bytes),
+        DEFLATED => miniz_oxide::inflate::decompress_to_vec_with_limit(&bytes, MOST_BYTES).ok(),
+        _ => None,
+    })
+}
+
+struct Listed {
+    method: u16,
+    /// Of the stored form.
+    bytes: u64,
+    /// Where the entry's own header is.
+    at: u64,
+}
+
+/// The entry of that name in a zip's list.
+fn find(list: &[u8], name: &str) -> Option<Listed> {
+    let mut rest = list;
+    while rest.starts_with(&ENTRY_MAGIC) {
+        let lengths = [28, 30, 32].map(|at| u16_at(rest, at).map(usize::from));
+        let [Some(name_bytes), Some(extra_bytes), Some(comment_bytes)] = lengths else {
+            return None;
+        };
+        if rest.get(46..46 + name_bytes)? == name.as_bytes() {
+            return Some(Listed {
+                method: u16_at(rest, 10)?,
+                bytes: u32_at(rest, 20)?.into(),
+                at: u32_at(rest, 42)?.into(),
+            });
+        }
+        rest = rest.get(46 + name_bytes + extra_bytes + comment_bytes..)?;
+    }
+    None
+}
+
+/// The value of a `.npy` file of shape `()` and type `<U..` or `>U..`.
+fn unicode_scalar(npy: &[u8]) -> Option<String> {
+    let rest = npy.strip_prefix(b"\x93NUMPY")?;
+    let (header_bytes, start) = match rest.first()? {
+        1 => (usize::from(u16_at(rest, 2)?), 4_usize),
+        2 | 3 => (usize::try_from(u32_at(rest, 2)?).ok()?, 6),
+        _ => return None,
+    };
+    let header = str::from_utf8(rest.get(start..start.checked_add(header_bytes)?)?).ok()?;
+    let scalar = header.split_once("'shape':")?.1.trim_start().starts_with("()");
+    let kind = header.split_once("'descr':")?.1.trim_start().strip_prefix('\'')?;
+    let little = match kind.as_bytes() {
+        [b'<', b'U', ..] => true,
+        [b'>', b'U', ..] => false,
+        _ => return None,
+    };
+    let (units, _) = rest.get(start + header_bytes..)?.as_chunks::<4>();
+    let letter = |unit: &[u8; 4]| {
+        char::from_u32(if little { u32::from_le_bytes(*unit) } else { u32::from_be_bytes(*unit) })
+    };
+    let text: String = units.iter().map(letter).collect::<Option<_>>()?;
+    // The array is as long as its type says; what the text does not fill is zeros.
+    let text = text.trim_end_matches('\0');
+    (scalar && !text.is_empty()).then(|| text.to_owned())
+}
+
+fn read_at(file: &mut File, at: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut content = Vec::new();
+    file.take(bytes).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn npy(descr: &str, shape: &str, units: &[u8]) -> Vec<u8> {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(units);
+        bytes
+    }
+
+    #[test]
+    fn a_text_is_read_in_both_byte_orders_and_nothing_else_is() {
+        let little: Vec<u8> = "PPO β\0\0".chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
+        let big: Vec<u8> = "PPO β\0\0".chars().flat_map(|c| (c as u32).to_be_bytes()).collect();
+        assert_eq!(unicode_scalar(&npy("<U7", "()", &little)).as_deref(), Some("PPO β"));
+        assert_eq!(unicode_scalar(&npy(">U7", "()", &big)).as_deref(), Some("PPO β"));
+        assert_eq!(unicode_scalar(&npy("<U7", "(1,)", &little)), None);
+        assert_eq!(unicode_scalar(&npy("<f8", "()", &little)), None);
+        assert_eq!(unicode_scalar(&npy("<U1", "()", &[0xff; 4])), None);
+        assert_eq!(unicode_scalar(b"\x93NUMPY\x01"), None);
+    }
+
+    #[test]
+    fn what_is_no_archive_has_no_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.np");
+        let mut end = END_MAGIC.to_vec();
+        end.extend([0xff; 18]);
+        for bytes in [b"".to_vec(), b"PK".to_vec(), vec![b'P'; 100_000], END_MAGIC.to_vec(), end] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(archived_text(&path, "algo"), None);
+        }
+        assert_eq!(archived_text(dir.path(), "algo"), None);
+    }
 
     #[test]
     fn a_slug_without_files_gives_its_words() {

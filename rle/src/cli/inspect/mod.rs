@@ -7,7 +7,6 @@
 //! - `place`: what a file belongs to, by its path.
 //! - `walk`: all files of some name below a root, and what could not be read.
 //! - `files`: the files of the wanted groups and algorithms.
-//! - `npz`: one string of a run archive.
 //! - `label`: the names under which people know algorithms.
 //! - `comparable`: which times are of hardware alike.
 //! - `times`: how long runs took.
@@ -18,7 +17,6 @@ mod comparable;
 mod files;
 mod label;
 mod locks;
-mod npz;
 mod place;
 mod stages;
 mod times;

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use super::layout::{Moved, ORIGIN, Origin, Tracked};
 use super::transaction::{Step, Transaction, relative};
 use crate::fs::{failpoint, write_atomically, write_json_atomically};
-use crate::names::SlotId;
 use crate::record::{RecordHead, read_whole, record_path, runs_dir};
 use crate::run::{artifacts, checkpoint};
-use crate::{Error, metrics};
+use crate::{Error, SlotId, metrics};
 
 /// Collects slots: copies go into the transaction's directory at once, the rest becomes steps.
 pub(super) struct Collector<'a> {

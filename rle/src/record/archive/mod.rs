@@ -25,9 +25,8 @@ use std::time::SystemTime;
 
 use super::files::record_path;
 use crate::fs::failpoint;
-use crate::names::{SlotId, Slug};
 use crate::run::{artifacts, checkpoint};
-use crate::{Error, timings};
+use crate::{Error, SlotId, Slug, timings};
 
 use collect::Collector;
 use layout::{archived_dir, superseded_dir};

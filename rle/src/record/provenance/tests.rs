@@ -300,7 +300,7 @@ fn another_process_reads_exactly_what_was_handed_over() {
     request.metadata.insert("seed".to_owned(), Value::from(u64::MAX));
     request.metadata.insert("rate".to_owned(), Value::from(1.0));
     let captured = capture_with(&plain_git(), &request).unwrap().provenance;
-    let handed = Capture::new(captured, Vec::new()).unwrap().to_hand_over();
+    let handed = Capture::new(captured, Vec::new()).unwrap().for_worker();
     assert!(handed.executable.is_some());
     let text = serde_json::to_string(&handed).unwrap();
     assert_eq!(serde_json::from_str::<Provenance>(&text).unwrap(), handed);

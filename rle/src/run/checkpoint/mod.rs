@@ -23,14 +23,13 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::Error;
 use crate::fs::write_atomically;
 use crate::metrics::MetricSink;
-use crate::names::SlotId;
 use crate::profile::RunTimer;
 use crate::run::{DURATIONS, Stop, artifacts};
 use crate::sync::Mutex;
 use crate::value::Value;
+use crate::{Error, SlotId};
 
 use manifest::Logged;
 use store::Store;

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::manifest::{Latest, Logged, Manifest, Payload, SCHEMA_VERSION, StageSum};
-use crate::Error;
 use crate::fs::{sweep_leftovers, sync_directory, write_json_atomically};
-use crate::names::SlotId;
 use crate::run::artifacts;
 use crate::value::Value;
 use crate::value::digest::{hash_file, hex};
+use crate::{Error, SlotId};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 const GENERATION: &str = "generation_";

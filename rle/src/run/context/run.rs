@@ -8,10 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::common::{Common, RecordedTiming, common_methods, typed};
 use crate::metrics::{LogStep, LogValue, MetricSink};
-use crate::names::SlotId;
 use crate::run::{Checkpoint, Progress, RunResult, Seeds, Stop, artifacts};
 use crate::value::Value;
-use crate::{Error, profile};
+use crate::{Error, SlotId, profile};
 
 /// One seeded run as its algorithm sees it. Cheap to clone, shareable across threads.
 #[derive(Clone, Debug)]

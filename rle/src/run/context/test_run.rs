@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::common::{Common, SuiteFacts};
 use super::run::{RunContext, RunParts};
 use crate::metrics::MetricSink;
-use crate::names::{SlotId, Slug};
 use crate::run::{Checkpoint, Latest, Progress, Seeds, Stop, checkpoint};
 use crate::value::Value;
+use crate::{SlotId, Slug};
 
 /// In place of a request's hash: all contexts for tests are of one request.
 const TEST_REQUEST: &str = "test";

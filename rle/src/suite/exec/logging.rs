@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::SlotId;
 use crate::metrics::{
     Current, LogReport, LoggedRun, MetricSink, MetricState, RunLogger, RunOutcome, Upload,
     UploadOutcome,
 };
-use crate::names::SlotId;
 use crate::record::{LogLoss, RecordHead};
 use crate::run::DURATIONS;
 use crate::suite::plan::{Plan, PlannedSlot};

@@ -5,8 +5,7 @@
 //! - `lock`: one suite at a time in a process, and one process at a time at a slot.
 //! - `isolate`: an algorithm's panics and errors, kept to its own slot.
 //! - `export_dir`: the export directory made, and proved writable.
-//! - `summary`: the figures that a record derives from metrics and episodes.
-//! - `tracking`: tracked outputs, checked and hashed.
+//! - `results`: the summary of a complete record, and its tracked outputs.
 //! - `timing`: the times of runs and prepares in the timing files.
 //! - `logging`: the metrics of a run, and sending them.
 //! - `attempt`: the record of an attempt, as it begins and as it ends.
@@ -20,11 +19,10 @@ pub(crate) mod isolate;
 pub(crate) mod lock;
 pub(crate) mod logging;
 pub(crate) mod prepare;
+mod results;
 pub(crate) mod schedule;
 pub(crate) mod slot;
-mod summary;
 pub(crate) mod timing;
-mod tracking;
 
 pub(super) use export_dir::make as make_export_dir;
 use isolate::{Failure, Isolation};

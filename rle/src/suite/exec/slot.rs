@@ -29,7 +29,7 @@ use crate::suite::exec::prepare::PrepareEnv;
 use crate::suite::exec::schedule::with_retries;
 use crate::suite::exec::timing::{self, Segment, total_seconds};
 use crate::suite::exec::{
-    Failure, Isolation, Prepares, SLOT_PATIENCE, Sending, Unsent, lock, summary, tracking,
+    Failure, Isolation, Prepares, SLOT_PATIENCE, Sending, Unsent, lock, results,
 };
 use crate::suite::plan::{Plan, PlannedSlot, required_paths};
 use crate::value::Value;
@@ -351,8 +351,8 @@ impl<'a> SlotRunner<'a> {
         }
         let episodes = episode_rows(&result.episodes)?;
         head.artifact_paths =
-            tracking::track(&self.plan.facts.export_dir, &slot.id, &result.artifact_paths)?;
-        head.summary = summary::derive(&result.metrics, &result.episodes, result.summary);
+            results::track(&self.plan.facts.export_dir, &slot.id, &result.artifact_paths)?;
+        head.summary = results::summary_of(&result.metrics, &result.episodes, result.summary);
         head.artifacts = result.artifacts;
         head.checkpoint = result.checkpoint;
         close(head, RunStatus::Complete, Some(seconds));

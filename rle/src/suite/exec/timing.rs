@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::SlotId;
 use crate::machine::hardware::Hardware;
-use crate::names::SlotId;
 use crate::profile::StageTotal;
 use crate::run::checkpoint::add_totals;
 use crate::run::{RecordedTiming, StageSum};

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, ConfigSource, typed};
-use crate::names::Slug;
 use crate::record::RecordedRequirement;
 use crate::run::artifacts;
 use crate::suite::config::{SuiteConfig, selection};
 use crate::value::Value;
+use crate::{Error, Slug};
 
 /// One selected algorithm with its configuration resolved.
 pub(crate) struct PlannedAlgorithm {

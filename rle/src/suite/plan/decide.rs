@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::fs::FileLock;
-use crate::names::{SlotId, Slug};
 use crate::record::decision::{self, ComparedRequest, Policy};
 use crate::record::{self, Decision, RecordState, SlotAction};
 use crate::run::Latest;
@@ -14,6 +12,7 @@ use crate::run::checkpoint::{self, Found};
 use crate::suite::config::SuiteConfig;
 use crate::suite::plan::{Plan, PlannedSlot};
 use crate::suite::{SlotPlan, SuitePlan};
+use crate::{Error, SlotId, Slug};
 
 impl Plan {
     /// What would happen to a slot now. A record that may be neither used nor replaced is an error.

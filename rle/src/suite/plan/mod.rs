@@ -4,13 +4,11 @@
 //! Reads records and checkpoints, and never writes.
 //!
 //! - `algorithms`: the selected algorithms, their configurations and required artifacts.
-//! - `log`: what a start logs, and where.
-//! - `resolve`: the request, resolved.
+//! - `resolve`: the request, resolved, and what it logs.
 //! - `decide`: what happens to each of its slots now, and why.
 
 mod algorithms;
 mod decide;
-pub(crate) mod log;
 mod resolve;
 
 pub(crate) use algorithms::{PlannedAlgorithm, required_paths, resolve_config};

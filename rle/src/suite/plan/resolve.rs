@@ -1,4 +1,5 @@
-//! A request resolved: algorithms, runs, seeds, provenance and identities, all checked.
+//! A request resolved: algorithms, runs, seeds, provenance, identities and what is logged, all
+//! checked.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,16 +7,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::algorithm::{AlgorithmSpec, registry};
-use crate::names::SlotId;
+use crate::metrics::LogOptions;
 use crate::record::provenance::{self, CaptureRequest};
 use crate::record::{self, Capture, Identity, IdentityParts, RecordState, archive};
 use crate::run::{Seeds, SuiteFacts};
-use crate::suite::config::{SuiteConfig, selection, settings, variants};
+use crate::suite::config::{SuiteConfig, log, selection, settings, variants};
 use crate::suite::plan::PlannedAlgorithm;
 use crate::suite::plan::algorithms::{plan_algorithms, resolve_configs};
-use crate::suite::plan::log::LogPlan;
 use crate::value::Value;
-use crate::{Error, near_match};
+use crate::{Error, SlotId, near_match};
 
 /// What is wrong with a file on the way to where results go.
 pub(crate) const NO_DIRECTORY: &str = "is a file; --export-dir must name a directory or a new path";
@@ -197,4 +197,51 @@ fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>
             Ok((run_idx, Seeds::of_run(config.base_seed, run_idx, mapping)?))
         })
         .collect()
+}
+
+/// What a start logs, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct LogPlan {
+    pub(in crate::suite) options: LogOptions,
+    pub(in crate::suite) project: String,
+    pub(in crate::suite) name: String,
+    pub(in crate::suite) tags: Vec<String>,
+}
+
+impl LogPlan {
+    /// Resolves and checks what is set.
+    pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
+        let settings = &config.log;
+        settings.level.as_deref().map(log::parse_level).transpose()?;
+        let mut options = LogOptions::new(match &settings.dir {
+            None => facts.export_dir.join("_logs"),
+            Some(dir) => {
+                std::path::absolute(dir).map_err(Error::cannot("resolve the log directory", dir))?
+            }
+        });
+        options.backends = match &settings.backends {
+            Some(backends) => backends.clone(),
+            None if cfg!(feature = "loggers") => options.backends,
+            None => Vec::new(),
+        };
+        log::check_built(&options.backends)?;
+        if let Some(mode) = &settings.mode {
+            options.mode = mode.resolve(&options.backends)?;
+        }
+        options.flush_interval = settings.flush_interval.unwrap_or(options.flush_interval);
+        let last = facts.export_dir.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            options,
+            project: settings.project.clone().unwrap_or_else(|| facts.env_name.clone()),
+            name: settings.name.clone().unwrap_or_else(|| last.into_owned()),
+            tags: settings.tags.clone(),
+        })
+    }
+
+    /// The directory of this start's metrics as records name it, where there are any.
+    pub(in crate::suite) fn recorded_dir(&self, facts: &SuiteFacts) -> Option<String> {
+        let directory = self.options.experiment_dir(&self.project, &self.name)?;
+        let stored = directory.strip_prefix(&facts.export_dir).unwrap_or(&directory);
+        Some(stored.to_string_lossy().into_owned())
+    }
 }

@@ -3,9 +3,8 @@
 use std::time::Duration;
 use std::{fs, process, thread};
 
-use crate::names::SlotId;
-use crate::near_match;
 use crate::run::Stop;
+use crate::{SlotId, near_match};
 
 const VARIABLE: &str = "RLE_WAIT_FOR_DEBUGGER";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

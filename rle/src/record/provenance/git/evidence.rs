@@ -6,9 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::missing::Missing;
 use super::remote;
-use super::session::{Git, Session, entries, path_of, path_of_line};
+use super::session::{Git, Missing, Session, entries, path_of, path_of_line};
 use crate::value::digest::{FieldHasher, hex};
 
 /// What was learnt; `missing` tells why the rest was not.

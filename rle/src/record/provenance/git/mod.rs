@@ -2,13 +2,11 @@
 //!
 //! Never fails: what git does not tell is named as missing.
 //!
-//! - `missing`: why something is not known, and the remedy.
 //! - `remote`: an address without credentials.
-//! - `session`: asks git, within a time limit.
+//! - `session`: asks git, within a time limit, or says why there is no answer.
 //! - `evidence`: the questions about a source tree, and what follows from the answers.
 
 mod evidence;
-mod missing;
 mod remote;
 mod session;
 

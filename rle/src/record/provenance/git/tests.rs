@@ -3,8 +3,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::missing::Missing;
-use super::session::Session;
+use super::session::{Missing, Session};
 use super::*;
 use crate::value::digest::{hash_file, hex};
 
