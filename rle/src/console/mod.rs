@@ -36,5 +36,4 @@ pub(crate) use stderr::{stdout_width, write_lines};
 pub(crate) use suite::SuiteConsole;
 #[cfg(feature = "cli")]
 pub(crate) use table::Table;
-pub(crate) use tally::SlotEnd;
 pub(crate) use text::{duration_text, escape_controls, escape_log_text};

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::tally::{Share, SlotEnd};
+use super::tally::{Share, word};
 use super::text::{count_text, duration_text, escape_controls};
+use crate::record::SlotOutcome;
 use crate::run::{Progress, ProgressSnapshot};
 
 /// One running slot.
@@ -44,8 +45,8 @@ impl RunningSlot {
         self.last_due.checked_add(interval).unwrap_or(self.last_due + Duration::from_hours(24))
     }
 
-    pub(super) fn end_text(&self, outcome: SlotEnd, now: Instant) -> String {
-        format!("{} {} in {}", self.label, outcome.word(), duration_text(self.elapsed(now)))
+    pub(super) fn end_text(&self, outcome: &SlotOutcome, now: Instant) -> String {
+        format!("{} {} in {}", self.label, word(outcome), duration_text(self.elapsed(now)))
     }
 
     pub(super) fn elapsed(&self, now: Instant) -> Duration {
@@ -171,7 +172,10 @@ mod tests {
     #[test]
     fn the_end_says_how_and_after_how_long() {
         let (slot, _, at) = slot();
-        assert_eq!(slot.end_text(SlotEnd::Failed, at(63)), "IPPO run 1 failed in 1m 03s");
+        assert_eq!(
+            slot.end_text(&SlotOutcome::Interrupted, at(63)),
+            "IPPO run 1 interrupted in 1m 03s"
+        );
     }
 
     #[test]

@@ -65,12 +65,6 @@ impl SlotLog {
     }
 }
 
-impl fmt::Debug for SlotLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotLog").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
 /// From now on what the program logs, on any thread, goes to this file too; `None` ends that.
 pub(crate) fn set_slot_log(log: Option<&SlotLog>) {
     let replaced = std::mem::replace(&mut *CURRENT.write(), log.cloned());

@@ -2,13 +2,13 @@
 //!
 //! A thread reads the slots' progress, which never waits for it. Plain lines are `tracing` events.
 
-use std::fmt;
 use std::sync::{Arc, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::running::RunningSlot;
-use super::tally::{SlotEnd, Tally};
+use super::tally::{Tally, word};
+use crate::record::SlotOutcome;
 use crate::run::Progress;
 use crate::sync::{Condvar, Mutex};
 
@@ -127,7 +127,7 @@ impl SuiteConsole {
     }
 
     /// The slot of that label ended, or could not be started.
-    pub(crate) fn slot_finished(&self, label: &str, outcome: SlotEnd) {
+    pub(crate) fn slot_finished(&self, label: &str, outcome: &SlotOutcome) {
         let label = super::text::escape_controls(label);
         let now = Instant::now();
         let mut state = self.shared.lock();
@@ -135,7 +135,7 @@ impl SuiteConsole {
         let ended = state.take_slot(&label);
         // A busy slot never started here.
         let ended = ended.map_or_else(
-            || format!("{label} {}", outcome.word()),
+            || format!("{label} {}", word(outcome)),
             |slot| slot.end_text(outcome, now),
         );
         let suite = state.suite_text(now);
@@ -172,12 +172,6 @@ impl SuiteConsole {
         if self.view == View::Bars {
             super::stderr::show(&[]);
         }
-    }
-}
-
-impl fmt::Debug for SuiteConsole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SuiteConsole").field("view", &self.view).finish_non_exhaustive()
     }
 }
 
@@ -267,6 +261,8 @@ mod tests {
 
     use super::*;
 
+    const COMPLETE: SlotOutcome = SlotOutcome::Complete { seconds: 1.0 };
+
     /// A console, and the lines that it writes on whatever thread.
     fn console(interval: Option<Duration>) -> (SuiteConsole, mpsc::Receiver<String>) {
         let (sender, lines) = mpsc::channel();
@@ -279,10 +275,10 @@ mod tests {
         let (mut console, lines) = console(None);
         console.start(4, 1);
         console.slot_started("IPPO run\n0", Progress::new());
-        console.slot_finished("IPPO run\n0", SlotEnd::Complete);
+        console.slot_finished("IPPO run\n0", &COMPLETE);
         console.slot_started("ICPO run 0", Progress::new());
-        console.slot_finished("ICPO run 0", SlotEnd::Failed);
-        console.slot_finished("ICPO run 1", SlotEnd::Busy);
+        console.slot_finished("ICPO run 0", &SlotOutcome::Failed { message: String::new() });
+        console.slot_finished("ICPO run 1", &SlotOutcome::Busy);
         drop(console);
         let lines: Vec<String> = lines.iter().collect();
         assert_eq!(lines.len(), 5, "{lines:?}");
@@ -320,7 +316,7 @@ mod tests {
     #[test]
     fn a_console_may_be_dropped_while_slots_run() {
         let (mut console, _lines) = console(Some(Duration::from_secs(1)));
-        console.slot_finished("IPPO run 0", SlotEnd::Busy);
+        console.slot_finished("IPPO run 0", &SlotOutcome::Busy);
         console.start(1, 0);
         console.slot_started("IPPO run 0", Progress::new());
         drop(console);
@@ -337,7 +333,7 @@ mod tests {
                     for slot in 0..8 {
                         let label = format!("IPPO run {}", thread * 8 + slot);
                         console.slot_started(&label, Progress::new());
-                        console.slot_finished(&label, SlotEnd::Complete);
+                        console.slot_finished(&label, &COMPLETE);
                     }
                 });
             }

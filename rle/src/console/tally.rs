@@ -5,29 +5,16 @@ use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 use super::text::duration_text;
+use crate::record::SlotOutcome;
 
-/// How a slot ended, as a console shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotEnd {
-    /// Its record turned out to answer the request.
-    Reused,
-    Complete,
-    Failed,
-    /// It was stopped, or never begun.
-    Interrupted,
-    /// Another process holds the slot.
-    Busy,
-}
-
-impl SlotEnd {
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Reused => "reused",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Busy => "busy",
-        }
+/// The word for an outcome. A slot that was not begun counts as interrupted.
+pub(super) const fn word(outcome: &SlotOutcome) -> &'static str {
+    match outcome {
+        SlotOutcome::Reused => "reused",
+        SlotOutcome::Complete { .. } => "complete",
+        SlotOutcome::Failed { .. } => "failed",
+        SlotOutcome::Interrupted | SlotOutcome::NotRun => "interrupted",
+        SlotOutcome::Busy => "busy",
     }
 }
 
@@ -65,12 +52,14 @@ impl Tally {
         Self { begun, total, reused, complete: 0, failed: 0, unfinished: 0 }
     }
 
-    pub(super) const fn count(&mut self, outcome: SlotEnd) {
+    pub(super) const fn count(&mut self, outcome: &SlotOutcome) {
         match outcome {
-            SlotEnd::Reused => self.reused += 1,
-            SlotEnd::Complete => self.complete += 1,
-            SlotEnd::Failed => self.failed += 1,
-            SlotEnd::Interrupted | SlotEnd::Busy => self.unfinished += 1,
+            SlotOutcome::Reused => self.reused += 1,
+            SlotOutcome::Complete { .. } => self.complete += 1,
+            SlotOutcome::Failed { .. } => self.failed += 1,
+            SlotOutcome::Interrupted | SlotOutcome::NotRun | SlotOutcome::Busy => {
+                self.unfinished += 1;
+            }
         }
     }
 
@@ -126,10 +115,10 @@ mod tests {
     fn the_text_counts_every_slot_once() {
         let begun = Instant::now();
         let mut tally = Tally::new(9, 2, begun);
-        tally.count(SlotEnd::Complete);
-        tally.count(SlotEnd::Complete);
-        tally.count(SlotEnd::Failed);
-        tally.count(SlotEnd::Busy);
+        tally.count(&SlotOutcome::Complete { seconds: 1.0 });
+        tally.count(&SlotOutcome::Complete { seconds: 1.0 });
+        tally.count(&SlotOutcome::Failed { message: String::new() });
+        tally.count(&SlotOutcome::Busy);
         assert_eq!(tally.ended(), 6);
         assert_eq!(
             tally.text(begun + Duration::from_secs(63), Share::default()),
@@ -164,7 +153,7 @@ mod tests {
             "1 of 3 done, 1 reused, 2 left, 5.0s elapsed"
         );
         let mut tally = Tally::new(1, 0, begun);
-        tally.count(SlotEnd::Complete);
+        tally.count(&SlotOutcome::Complete { seconds: 1.0 });
         assert_eq!(tally.text(later, Share::default()), "1 of 1 done, 5.0s elapsed");
     }
 }

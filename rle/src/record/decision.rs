@@ -1,8 +1,8 @@
-//! The decision about one slot: reuse its record, or run it, and exactly why.
+//! The decision about one slot, to reuse its record or to run it, with the reasons; and the outcome.
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::format::{REQUEST_SCHEMA, RecordHead, RunStatus, TrackedPath};
 use super::identity::Identity;
@@ -27,6 +27,31 @@ pub enum SlotAction {
     /// It is computed on from its checkpoint.
     Resume,
     /// Another process holds it.
+    Busy,
+}
+
+/// What became of one slot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SlotOutcome {
+    /// Its record answered the request.
+    Reused,
+    /// Computed now, in so many seconds.
+    Complete {
+        /// Duration of the run in seconds.
+        seconds: f64,
+    },
+    /// It failed; the others went on.
+    Failed {
+        /// The error and its causes, or the panic's message.
+        message: String,
+    },
+    /// It was stopped on request; the next start goes on with it.
+    Interrupted,
+    /// It was not begun: a stop was requested, or another slot failed with `--fail-fast`.
+    NotRun,
+    /// Another process holds it and has not completed it.
     Busy,
 }
 

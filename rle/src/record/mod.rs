@@ -9,7 +9,7 @@
 //! - `files`: where records are in an export directory, and how one is written.
 //! - `reader`: reads a record, or its head alone.
 //! - `identity`: the facts that decide whether a record answers a request, and their hash.
-//! - `decision`: reuse a slot's record, or run the slot, and why.
+//! - `decision`: reuse a slot's record, or run the slot, and why; and the outcome.
 //! - `archive`: superseded slots and complete sets, which are kept.
 //! - `verify`: checks all stored hashes again.
 
@@ -25,7 +25,7 @@ pub(crate) mod sample;
 pub(crate) mod verify;
 
 pub(crate) use decision::Decision;
-pub use decision::{Reason, SlotAction};
+pub use decision::{Reason, SlotAction, SlotOutcome};
 pub(crate) use files::{WholeRecord, lock_path, record_path, record_paths, runs_dir};
 pub use format::{
     Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm, RecordedEnvironment,

@@ -72,6 +72,8 @@ pub(crate) fn hash_path(path: &Path) -> Result<PathIdentity, Error> {
     Ok(PathIdentity { kind: PathKind::File, bytes: digest.bytes, sha256 })
 }
 
+type Others = Vec<(PathBuf, Content)>;
+
 enum Content {
     File(Sha),
     Directory,
@@ -113,7 +115,7 @@ fn manifest_hash(entries: &[(Vec<u8>, Content)]) -> Sha {
 }
 
 /// The files below the directory, and everything else.
-fn list(root: &Path) -> Result<(Vec<PathBuf>, Vec<(PathBuf, Content)>), Error> {
+fn list(root: &Path) -> Result<(Vec<PathBuf>, Others), Error> {
     let (mut files, mut others) = (Vec::new(), Vec::new());
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {

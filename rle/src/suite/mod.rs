@@ -18,9 +18,10 @@ mod runner;
 #[cfg(feature = "cli")]
 pub(crate) mod workers;
 
+pub use crate::record::SlotOutcome;
 pub use config::into_config::IntoSuiteConfig;
 pub use config::{OnBusy, SuiteConfig};
-pub use report::{SlotOutcome, SlotPlan, SlotReport, SuitePlan, SuiteReport};
+pub use report::{SlotPlan, SlotReport, SuitePlan, SuiteReport};
 
 pub(crate) use config::variants::expand as expand_variants;
 pub(crate) use exec::SLOT_PATIENCE;

@@ -1,47 +1,9 @@
 //! What a start would do with every slot, and what became of it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::SlotId;
-use crate::console::SlotEnd;
-use crate::record::{Reason, SlotAction};
-
-/// What became of one slot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SlotOutcome {
-    /// Its record answered the request.
-    Reused,
-    /// Computed now, in so many seconds.
-    Complete {
-        /// Duration of the run in seconds.
-        seconds: f64,
-    },
-    /// It failed; the others went on.
-    Failed {
-        /// The error and its causes, or the panic's message.
-        message: String,
-    },
-    /// It was stopped on request; the next start goes on with it.
-    Interrupted,
-    /// It was not begun: a stop was requested, or another slot failed with `--fail-fast`.
-    NotRun,
-    /// Another process holds it and has not completed it.
-    Busy,
-}
-
-impl From<&SlotOutcome> for SlotEnd {
-    fn from(outcome: &SlotOutcome) -> Self {
-        match outcome {
-            SlotOutcome::Reused => Self::Reused,
-            SlotOutcome::Complete { .. } => Self::Complete,
-            SlotOutcome::Failed { .. } => Self::Failed,
-            SlotOutcome::Interrupted | SlotOutcome::NotRun => Self::Interrupted,
-            SlotOutcome::Busy => Self::Busy,
-        }
-    }
-}
+use crate::record::{Reason, SlotAction, SlotOutcome};
 
 /// One slot of a finished start.
 #[derive(Clone, Debug)]

@@ -64,7 +64,7 @@ pub(crate) fn run(
     };
     for (slot, outcome) in start.plan.slots.iter().zip(&outcomes) {
         if *outcome == SlotOutcome::Busy {
-            console.slot_finished(&start.plan.label(slot), outcome.into());
+            console.slot_finished(&start.plan.label(slot), outcome);
         }
     }
     console.finish();

@@ -4,32 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::value::{PathStep, Value};
 
-/// Lays `over` on `base`: objects key by key, everything else replaced.
-pub(crate) fn merge(base: &mut Value, over: Value) {
-    match (base, over) {
-        (Value::Object(below), Value::Object(above)) => {
-            for (key, value) in above {
-                merge(below.entry(key).or_default(), value);
-            }
-        }
-        (base, over) => *base = over,
-    }
+/// Puts `over` over `base`: objects key by key, everything else replaced.
+pub(crate) fn merge(base: &mut Value, over: &Value) {
+    merge_variants(base, over, &BTreeSet::new(), &mut Vec::new());
 }
 
-/// As [`merge`] on serialised defaults, where an object stands for an enum variant: another
-/// variant takes its place instead of standing beside it.
-pub(super) fn merge_over_defaults(
-    defaults: &Value,
-    variants: &BTreeSet<Vec<PathStep>>,
-    over: &Value,
-) -> Value {
-    let mut merged = defaults.clone();
-    lay(&mut merged, over, variants, &mut Vec::new());
-    merged
-}
-
-/// Lays `over` on `base`, whose variants stand at `variants`; `place` is where `base` stands.
-pub(super) fn lay(
+/// As [`merge`], where `base` has enum variants at `variants`, of which another one is replaced and
+/// not merged; `place` is where `base` is.
+pub(super) fn merge_variants(
     base: &mut Value,
     over: &Value,
     variants: &BTreeSet<Vec<PathStep>>,
@@ -43,7 +25,7 @@ pub(super) fn lay(
             }
             for (key, value) in above {
                 place.push(PathStep::Key(key.clone()));
-                lay(below.entry(key.clone()).or_default(), value, variants, place);
+                merge_variants(below.entry(key.clone()).or_default(), value, variants, place);
                 place.pop();
             }
         }

@@ -1,7 +1,7 @@
 //! From defaults, tables and words to the one configuration that a run has.
 
 use super::config_type::{Checked, ConfigFault, ConfigType, Hooks};
-use super::merge::{lay, merge, merge_over_defaults, nest};
+use super::merge::{merge, merge_variants, nest};
 use super::text::{candidates, set_untyped};
 use crate::value::{
     KeyFault, PathStep, Snapshot, Value, ValueError, differences, hint, non_finite_word,
@@ -39,7 +39,7 @@ impl ConfigType {
 fn resolve_untyped(layers: &[&Value], texts: &[SetText]) -> Result<Value, ConfigFault> {
     let mut table = Value::object();
     for layer in layers.iter().filter(|layer| !layer.is_null()) {
-        merge(&mut table, (*layer).clone());
+        merge(&mut table, layer);
     }
     for (path, text) in texts {
         set_untyped(&mut table, path, text)?;
@@ -83,7 +83,7 @@ impl Resolver {
             return;
         }
         let variants = self.attempt(overrides).map(|checked| checked.variants).unwrap_or_default();
-        lay(overrides, layer, &variants, &mut Vec::new());
+        merge_variants(overrides, layer, &variants, &mut Vec::new());
     }
 
     /// Reads the overrides laid on the defaults; where that fails, the overrides alone.
@@ -91,8 +91,8 @@ impl Resolver {
         if asks_nothing(overrides) {
             return (self.hooks.read)(&self.defaults.value);
         }
-        let mut merged =
-            merge_over_defaults(&self.defaults.value, &self.defaults.variants, overrides);
+        let mut merged = self.defaults.value.clone();
+        merge_variants(&mut merged, overrides, &self.defaults.variants, &mut Vec::new());
         let error = loop {
             match (self.hooks.read)(&merged) {
                 Ok(checked) => return Ok(checked),

@@ -31,7 +31,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         match key.as_str() {
             "env_config" => {
                 let table = as_finite_table(path, &key, value)?;
-                typed::merge(&mut layers.config.env_config, table);
+                typed::merge(&mut layers.config.env_config, &table);
             }
             "common_config" => {
                 let table = as_finite_table(path, &key, value)?;
@@ -41,7 +41,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                 {
                     return Err(problem(reserved));
                 }
-                merge_common(layers, table);
+                merge_common(layers, &table);
             }
             "algorithm_configs" => {
                 let Value::Object(configs) = as_table(path, &key, value)? else { continue };
@@ -107,7 +107,7 @@ fn variant_of(path: &Path, origin: &str, name: &str, value: Value) -> Result<Var
     Ok(Variant { algorithm, slug, config, origin: origin.to_owned() })
 }
 
-fn merge_common(layers: &mut Layers<'_>, over: Value) {
+fn merge_common(layers: &mut Layers<'_>, over: &Value) {
     let mut table = Value::Object(std::mem::take(&mut layers.config.common_config));
     typed::merge(&mut table, over);
     if let Value::Object(table) = table {

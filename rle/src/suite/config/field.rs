@@ -168,7 +168,7 @@ fn parse_request_paths(raw: &Raw, origin: &str) -> Result<Vec<String>, Error> {
 fn add_facts(facts: &mut BTreeMap<String, Value>, raw: &Raw, origin: &str) -> Result<(), Error> {
     let mut metadata = Value::Object(std::mem::take(facts));
     match raw {
-        Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table.clone()),
+        Raw::Value(table @ Value::Object(_)) => typed::merge(&mut metadata, table),
         Raw::Text(text) => {
             let (key, text) = text.split_once('=').ok_or_else(|| {
                 Error::usage(format!(

@@ -85,7 +85,7 @@ impl<'a> SlotRunner<'a> {
             }
             outcome
         });
-        self.console.slot_finished(&self.plan.label(slot), (&outcome).into());
+        self.console.slot_finished(&self.plan.label(slot), &outcome);
         set_slot_log(None);
         drop(lock);
         outcome

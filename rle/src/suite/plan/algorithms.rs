@@ -92,7 +92,7 @@ pub(crate) fn resolve_config(
             let mut value = defaults.clone();
             for change in changes {
                 match &change.change {
-                    ConfigChange::Table(table) => typed::merge(&mut value, table.clone()),
+                    ConfigChange::Table(table) => typed::merge(&mut value, table),
                     ConfigChange::Text { path, text } => typed::set_untyped(&mut value, path, text)
                         .map_err(|fault| explain(fault.to_string()))?,
                 }

@@ -58,7 +58,7 @@ impl WorkerPool<'_> {
         let retries = self.plan.options.retries;
         let outcome = with_retries(slot, retries, self.stop, |_| self.attempt(slot, &progress));
         if outcome != SlotOutcome::Busy {
-            self.console.slot_finished(&label, (&outcome).into());
+            self.console.slot_finished(&label, &outcome);
         }
         outcome
     }
