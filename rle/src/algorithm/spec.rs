@@ -16,10 +16,8 @@ use crate::value::Value;
 /// An error of a trainer: whatever it returned, with its chain of sources.
 pub(crate) type TrainerError = Box<dyn StdError + Send + Sync>;
 
-/// What a trainer returned.
 pub(crate) type RunOutcome = Result<RunResult, TrainerError>;
 
-/// What a prepare returned.
 pub(crate) type PrepareOutcome = Result<Value, TrainerError>;
 
 type RunFn = Arc<dyn Fn(&RunContext) -> RunOutcome + Send + Sync>;
@@ -80,7 +78,6 @@ pub(crate) struct AlgorithmOverride {
     pub(crate) change: ConfigChange,
 }
 
-/// How an override changes a configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ConfigChange {
@@ -131,7 +128,6 @@ pub struct AlgorithmSpec {
     pub(crate) variant: Option<VariantOf>,
 }
 
-/// What makes a variant of an algorithm.
 #[derive(Clone)]
 pub(crate) struct VariantOf {
     /// The algorithm's slug.

@@ -105,7 +105,6 @@ impl Filter {
     }
 }
 
-/// The subscriber, and what changes its filter.
 fn subscriber<W>(
     filter: &Filter,
     colour: bool,

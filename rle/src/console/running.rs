@@ -8,7 +8,6 @@ use super::text::{count_text, duration_text, escape_controls};
 use crate::record::SlotOutcome;
 use crate::run::{Progress, ProgressSnapshot};
 
-/// One running slot.
 #[derive(Debug)]
 pub(super) struct RunningSlot {
     pub(super) label: String,

@@ -67,10 +67,8 @@ pub(super) struct StatusArea {
     bars: Vec<Bar>,
     /// The columns that each line took when it was drawn.
     drawn: Vec<usize>,
-    /// How wide the terminal was then.
     columns: usize,
     logged: Option<Instant>,
-    /// Whether the terminal breaks lines anew when it becomes narrower.
     reflows: bool,
 }
 

@@ -12,11 +12,9 @@ use crate::record::SlotOutcome;
 use crate::run::Progress;
 use crate::sync::{Condvar, Mutex};
 
-/// Bars are drawn this often.
 #[cfg(feature = "cli")]
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How a suite is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
     /// Lines at a slot's start and end, and between them one an interval, if any.
@@ -42,7 +40,6 @@ struct Shared {
     write_line: WriteLine,
 }
 
-/// Writes a plain line.
 type WriteLine = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::text::{char_width, display_width, escape_controls};
 
-/// Between two columns.
 const GAP: usize = 2;
 
 /// A column is never made narrower than this to fit a terminal.

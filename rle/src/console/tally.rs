@@ -21,7 +21,6 @@ pub(super) const fn word(outcome: &SlotOutcome) -> &'static str {
 /// Shares of a run, from 0 to 1; 0 where its total is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Share {
-    /// How far the run is.
     pub(super) reached: f64,
     /// What of that this attempt has computed.
     pub(super) computed: f64,

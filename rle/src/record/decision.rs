@@ -108,12 +108,10 @@ impl Decision {
         })
     }
 
-    /// Why the slot is not reused, in one line.
     pub(crate) fn reasons_text(&self) -> String {
         joined_texts(&self.reasons)
     }
 
-    /// The slot goes on from a checkpoint.
     pub(crate) fn resume_from(mut self, text: String) -> Self {
         self.action = SlotAction::Resume;
         self.reasons.push(Reason::plain(text));
@@ -133,7 +131,6 @@ pub(crate) fn joined_texts(reasons: &[Reason]) -> String {
     texts.join("; ")
 }
 
-/// What the suite asks of every decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy<'a> {
     pub(crate) resume: bool,
@@ -142,7 +139,6 @@ pub(crate) struct Policy<'a> {
     pub(crate) accept: &'a [String],
 }
 
-/// The request that a record is held against.
 #[derive(Clone, Copy)]
 pub(crate) struct ComparedRequest<'a> {
     pub(crate) identity: &'a Identity,

@@ -34,7 +34,6 @@ pub(crate) struct IdentityParts<'a> {
     pub(crate) config: &'a Value,
     pub(crate) seeds: &'a BTreeMap<String, u64>,
     pub(crate) run_idx: u32,
-    /// The identity part of the provenance.
     pub(crate) provenance: Value,
     pub(crate) required_artifacts: &'a BTreeMap<String, RecordedRequirement>,
 }

@@ -176,7 +176,6 @@ struct Bulk {
     episode_history: Vec<Value>,
 }
 
-/// Reads a record file whole.
 pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
     let bytes = fs::read(path).map_err(Error::cannot("read", path))?;
     let mut fields = parse_fields(path, &bytes, true)?;

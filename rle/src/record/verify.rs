@@ -16,11 +16,9 @@ use crate::{Error, SlotId, Slug};
 pub(crate) struct Finding {
     /// `ippo:1`, or the file where that cannot be told.
     pub(crate) slot: String,
-    /// What is wrong.
     pub(crate) problem: String,
 }
 
-/// What was looked at, and what was found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Verification {
     pub(crate) records: usize,

@@ -114,7 +114,6 @@ fn manifest_hash(entries: &[(Vec<u8>, Content)]) -> Sha {
     hasher.finish()
 }
 
-/// The files below the directory, and everything else.
 fn list(root: &Path) -> Result<(Vec<PathBuf>, Others), Error> {
     let (mut files, mut others) = (Vec::new(), Vec::new());
     let mut pending = vec![root.to_owned()];

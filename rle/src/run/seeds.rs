@@ -13,7 +13,6 @@ pub(crate) const LEARNER: &str = "learner";
 
 const STREAM_VERSION: &str = "rle-stream-v1";
 
-/// All named seeds of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seeds {
     learner: u64,

@@ -52,7 +52,6 @@ impl Default for State {
     }
 }
 
-/// The run that is under way.
 pub(crate) struct Running {
     pub(crate) slot: SlotId,
     /// Records the run as interrupted, where the process has to end before the run does.

@@ -30,7 +30,6 @@ pub struct Program {
     pub panic_abort: bool,
 }
 
-/// What kind of program this is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// A program with its own `main`: every slot runs in this process.

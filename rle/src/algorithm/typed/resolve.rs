@@ -241,7 +241,6 @@ enum Trial {
     Elsewhere,
     /// The text does not fit its type.
     Misfit,
-    /// There is no such key.
     Unknown,
     Fits,
 }

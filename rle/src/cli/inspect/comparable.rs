@@ -26,9 +26,7 @@ pub(super) struct Classes(Vec<TimeHardware>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct TimeWarning {
     pub(crate) group: String,
-    /// The slug.
     pub(crate) algorithm: String,
-    /// The stages that it is about.
     pub(crate) stages: Vec<String>,
     pub(crate) text: String,
 }
@@ -96,7 +94,6 @@ impl Classes {
         pooled.into_iter().chain(mixed).collect()
     }
 
-    /// The hardware of some entries.
     pub(super) fn hardware(&self, entries: &[&RunEntry]) -> Vec<TimeHardware> {
         let places: BTreeSet<usize> = entries.iter().flat_map(|entry| self.places(entry)).collect();
         places.into_iter().map(|at| self.0[at].clone()).collect()

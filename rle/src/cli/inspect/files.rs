@@ -8,7 +8,6 @@ use super::walk::{FileProblem, Rules, walk};
 use crate::timings::{TIMINGS_FILE, Timings};
 use crate::{Error, near_match};
 
-/// The word for everything.
 const ALL: &str = "all";
 
 /// A choice among names: all of them, or those that are named.
@@ -57,7 +56,6 @@ impl Wanted {
     }
 }
 
-/// Where to look, and for what.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     pub(crate) root: PathBuf,

@@ -18,7 +18,6 @@ struct RunFiles {
     archives: BTreeMap<u32, PathBuf>,
 }
 
-/// The labels of a group's algorithms.
 #[derive(Debug)]
 pub(super) struct Labels(BTreeMap<String, RunFiles>);
 
@@ -90,7 +89,6 @@ fn archived_text(path: &Path, name: &str) -> Option<String> {
     unicode_scalar(&bytes)
 }
 
-/// The content of an entry of a zip file.
 fn entry(file: &mut File, name: &str) -> io::Result<Option<Vec<u8>>> {
     let length = file.metadata()?.len();
     let tail = read_at(file, length.saturating_sub(MOST_END_BYTES), MOST_END_BYTES)?;

@@ -12,11 +12,9 @@ use super::walk::{FileProblem, Rules, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 
-/// Which locks are asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct LocksRequest {
     pub(crate) scope: Scope,
-    /// Pattern of the files' names.
     pub(crate) pattern: String,
     pub(crate) only_locked: bool,
 }
@@ -31,7 +29,6 @@ pub(crate) enum LockState {
     Unknown,
 }
 
-/// One lock file.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FoundLock {
     pub(crate) group: String,
@@ -44,7 +41,6 @@ pub(crate) struct FoundLock {
     pub(crate) state: LockState,
     /// What the file of a held lock says; nothing has checked it.
     pub(crate) holder: Option<String>,
-    /// Why the state is not known.
     pub(crate) problem: Option<String>,
 }
 

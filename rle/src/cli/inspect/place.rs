@@ -5,7 +5,6 @@ use std::path::{Component, Path};
 /// The group of files that lie directly below the root.
 pub(super) const ROOT_GROUP: &str = ".";
 
-/// Group and owner of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     /// Path of the suite's directory from the root, with `/`; `.` is the root itself.
@@ -13,7 +12,6 @@ pub(super) struct Place {
     pub(super) owner: Owner,
 }
 
-/// What of a group a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
     /// `<group>/<slug>/..`
@@ -36,7 +34,6 @@ impl Owner {
     }
 }
 
-/// The place of `file` below `root`.
 pub(super) fn place(root: &Path, file: &Path) -> Place {
     let directories = file.parent().and_then(|parent| parent.strip_prefix(root).ok());
     let names: Vec<String> = directories

@@ -20,10 +20,8 @@ pub(crate) struct UnknownStage {
     pub(crate) near: Option<String>,
 }
 
-/// What a check of stages found.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CheckedStages {
-    /// Number of files that were read.
     pub(crate) files: usize,
     pub(crate) unknown: Vec<UnknownStage>,
     pub(crate) faults: Vec<FileProblem>,

@@ -13,7 +13,6 @@ use super::walk::{FileProblem, serialize_path};
 use crate::Error;
 use crate::timings::{RunEntry, Stage, Summary, Timings};
 
-/// What of the times is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct TimesRequest {
     pub(crate) scope: Scope,
@@ -25,7 +24,6 @@ pub(crate) struct TimesRequest {
     pub(crate) pool: bool,
 }
 
-/// The times below a root.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Times {
     pub(crate) algorithms: Vec<AlgorithmTimes>,
@@ -33,11 +31,9 @@ pub(crate) struct Times {
     pub(crate) faults: Vec<FileProblem>,
 }
 
-/// The times of one file.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AlgorithmTimes {
     pub(crate) group: String,
-    /// The slug.
     pub(crate) algorithm: String,
     pub(crate) label: String,
     #[serde(serialize_with = "serialize_path")]
@@ -48,7 +44,6 @@ pub(crate) struct AlgorithmTimes {
     pub(crate) other_stages: Vec<String>,
 }
 
-/// The times of one stage.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct StageTimes {
     pub(crate) stage: String,
@@ -59,7 +54,6 @@ pub(crate) struct StageTimes {
 /// Entries that count together.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TimeSet {
-    /// Number of entries.
     pub(crate) n: usize,
     pub(crate) mean_seconds: f64,
     /// Twice the sample standard deviation, with n - 1; none of a single entry.
@@ -73,7 +67,6 @@ pub(crate) struct TimeSet {
     pub(crate) hardware: Vec<TimeHardware>,
 }
 
-/// One entry.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TimeEntry {
     pub(crate) run_idx: Option<u32>,

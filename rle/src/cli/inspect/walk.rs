@@ -29,7 +29,6 @@ pub(super) fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Resul
     serializer.collect_str(&path.display())
 }
 
-/// What a walk found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Sorted paths that begin with the root.

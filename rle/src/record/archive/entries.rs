@@ -19,13 +19,10 @@ const OTHER_FILES: [&str; 4] = [ORIGIN, JOURNAL, timings::TIMINGS_FILE, timings:
 /// One directory of either folder.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
-    /// The directory's name, which names the entry.
     pub(crate) name: String,
     /// `superseded` or `archived`.
     pub(crate) kind: &'static str,
-    /// What it holds, as slots.
     pub(crate) slots: Vec<String>,
-    /// Size of all files in bytes.
     pub(crate) bytes: u64,
     #[serde(skip)]
     pub(crate) path: PathBuf,
@@ -65,7 +62,6 @@ fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
     Ok(Entry { kind, slots, bytes: size(&path)?, group, name, path })
 }
 
-/// Where everything in an archive came from.
 pub(super) fn read_origin(archive: &Path) -> Result<Origin, Error> {
     let path = archive.join(ORIGIN);
     let bytes = fs::read(&path).map_err(Error::cannot("read", &path))?;
@@ -114,7 +110,6 @@ fn size(path: &Path) -> Result<u64, Error> {
     artifacts::list_directory(path)?.iter().map(|path| size(path)).sum()
 }
 
-/// The entry of that name.
 pub(crate) fn find(export_dir: &Path, name: &str) -> Result<Entry, Error> {
     let entries = list(export_dir)?;
     let known: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();

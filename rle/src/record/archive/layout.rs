@@ -26,12 +26,10 @@ pub(super) const ORIGIN: &str = "origin.json";
 /// `origin.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Origin {
-    /// Format of this file.
     pub(super) schema_version: u32,
     /// `ippo:1`: whose they were, whether or not they have a record.
     #[serde(default)]
     pub(super) slots: Vec<String>,
-    /// Moved directories and files.
     pub(super) moved: Vec<Moved>,
     /// Tracked outputs of records: where they lay.
     pub(super) tracked: Vec<Tracked>,

@@ -18,7 +18,6 @@ pub(crate) struct Provenance {
     /// Version by name, of the packages that the suite names; none where it was not found.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) packages: BTreeMap<String, Option<String>>,
-    /// Why a version is missing, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) packages_reason: Option<String>,
     /// None while it is being hashed.
@@ -59,22 +58,18 @@ pub(crate) struct Source {
 pub(crate) struct Runtime {
     /// As `rustc -V` says it, with the compiler's commit.
     pub(crate) rustc: String,
-    /// The target triple.
     pub(crate) target: String,
     /// `debug` or `release`: what cargo's profile of the build derives from.
     pub(crate) profile: String,
-    /// The version of this crate.
     pub(crate) rle: String,
     pub(crate) os: String,
     pub(crate) arch: String,
 }
 
-/// The running executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Executable {
     pub(crate) sha256: Option<String>,
-    /// Why it could not be hashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }

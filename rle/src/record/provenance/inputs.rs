@@ -36,7 +36,6 @@ enum Part {
 }
 
 impl Inputs {
-    /// Reads the patterns.
     pub(super) fn new(texts: &[String]) -> Result<Self, Error> {
         let patterns = texts.iter().map(|text| {
             Input::new(text).map_err(|problem| {
@@ -76,7 +75,6 @@ impl Inputs {
         })
     }
 
-    /// The patterns that nothing has matched so far.
     pub(super) fn unmatched(&self) -> Vec<&str> {
         let unmatched = self.patterns.iter().filter(|input| !input.matched.get());
         unmatched.map(|input| input.text.as_str()).collect()

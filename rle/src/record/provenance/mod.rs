@@ -53,7 +53,6 @@ pub(crate) struct CaptureRequest {
     pub(crate) source_dir: Option<PathBuf>,
     /// Never a part of the source, wherever it lies.
     pub(crate) export_dir: PathBuf,
-    /// Packages whose versions are asked for.
     pub(crate) packages: Vec<String>,
     /// Patterns of files that count as source, relative to the workspace.
     pub(crate) inputs: Vec<String>,

@@ -28,7 +28,6 @@ const MANIFEST: &str = "Cargo.toml";
 /// Sources that are known by their names.
 const NAMES: [&str; 4] = [MANIFEST, "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"];
 
-/// The sources of one workspace.
 pub(super) struct Tree {
     /// The root, links resolved.
     pub(super) root: PathBuf,
@@ -136,7 +135,6 @@ struct Walk<'a> {
     notes: Vec<(PathBuf, String)>,
 }
 
-/// A directory to look into.
 struct Pending {
     dir: PathBuf,
     /// Whether sources are looked for.

@@ -19,7 +19,6 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) schema_version: u32,
-    /// Identity of the request that it belongs to.
     pub(crate) request_hash: String,
     pub(crate) run_idx: u32,
     /// Counts the saves of a slot, from 1.
@@ -32,7 +31,6 @@ pub(crate) struct Manifest {
     pub(crate) metadata: Value,
     /// Files of this generation; paths are relative to the manifest at the top.
     pub(crate) payloads: Vec<Payload>,
-    /// The attempt that saved it.
     pub(crate) attempt: u32,
     /// Stage times so far, over all attempts that led here.
     #[serde(default)]
@@ -47,11 +45,9 @@ pub(crate) struct Manifest {
 pub(crate) struct Logged {
     /// The highest step: what the files hold of later ones is superseded by a run that goes on.
     pub(crate) step: i64,
-    /// The last value of each name.
     pub(crate) last_values: Value,
 }
 
-/// One file of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Payload {
     pub(crate) path: String,
@@ -59,7 +55,6 @@ pub(crate) struct Payload {
     pub(crate) sha256: String,
 }
 
-/// A stage's time so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StageSum {
     pub(crate) seconds: f64,
@@ -120,7 +115,6 @@ impl Latest {
         self.manifest.sequence
     }
 
-    /// How far the metrics had come.
     pub(crate) fn logged(&self) -> Option<MetricState> {
         let logged = self.manifest.logged.as_ref()?;
         Some(MetricState {

@@ -68,7 +68,6 @@ pub(crate) use store::{Found, check_all, directory, find, newest_sequence};
 #[derive(Clone)]
 pub struct Checkpoint(Arc<State>);
 
-/// How a run's checkpoints begin.
 pub(crate) struct Setup {
     pub(crate) export_dir: PathBuf,
     pub(crate) slot: SlotId,
@@ -208,7 +207,6 @@ impl Checkpoint {
         Ok(Some(Logged { step, last_values }))
     }
 
-    /// Stage times of the attempts that led here and of this one.
     fn stages(&self) -> BTreeMap<String, StageSum> {
         let mut stages = self.stages_before();
         if let Some(timer) = &*self.0.timer.lock() {
@@ -217,7 +215,6 @@ impl Checkpoint {
         stages
     }
 
-    /// Stage times of the attempts that led here.
     pub(crate) fn stages_before(&self) -> BTreeMap<String, StageSum> {
         self.latest().map_or(BTreeMap::new(), |latest| latest.manifest.stages.clone())
     }

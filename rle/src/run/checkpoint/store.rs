@@ -20,7 +20,6 @@ const GENERATION: &str = "generation_";
 /// How many generations stay: the newest, and one to fall back on.
 const KEPT_GENERATIONS: usize = 2;
 
-/// Where a slot's checkpoints lie.
 pub(crate) fn directory(export_dir: &Path, slot: &SlotId) -> PathBuf {
     let run = format!("run_{}", slot.run_idx());
     export_dir.join(slot.slug().as_str()).join("checkpoints").join(run)
@@ -189,7 +188,6 @@ pub(super) struct Store {
     home: PathBuf,
     request_hash: String,
     slot: SlotId,
-    /// The generation being written.
     open: Option<u64>,
     /// The whole generations: the one that the run resumed from, and those saved since.
     whole: Vec<u64>,
@@ -210,7 +208,6 @@ impl Store {
         Self { home, request_hash, slot, open: None, whole: offered.into_iter().collect() }
     }
 
-    /// The directory of the generation being written.
     pub(super) fn open_generation(&mut self) -> Result<PathBuf, Error> {
         if let Some(sequence) = self.open {
             return Ok(self.home.join(generation_name(sequence)));

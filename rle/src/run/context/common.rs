@@ -30,14 +30,11 @@ pub(crate) struct RecordedTiming {
     pub(crate) label: Option<String>,
 }
 
-/// What the contexts of runs and prepares have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(super) suite: Arc<SuiteFacts>,
-    /// Paths of required artifacts by label.
     pub(super) required: BTreeMap<String, PathBuf>,
     pub(super) progress: Progress,
-    /// Durations recorded by hand.
     pub(super) timings: Mutex<Vec<RecordedTiming>>,
 }
 

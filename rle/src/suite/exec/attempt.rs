@@ -20,7 +20,6 @@ use crate::{Error, metrics};
 /// What went before an attempt at a slot.
 pub(in crate::suite) struct Before {
     pub(in crate::suite) attempts: Vec<Attempt>,
-    /// The checkpoint that it goes on from.
     pub(in crate::suite) latest: Option<Latest>,
 }
 

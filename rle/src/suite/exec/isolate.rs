@@ -13,7 +13,6 @@ use crate::sync::Mutex;
 /// Of more panics of one call than this, only the latest are kept.
 const KEPT_REPORTS: usize = 64;
 
-/// Why a trainer failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// For the record and the summary: the error and its causes, or the panic's message.

@@ -37,7 +37,6 @@ fn run_config(plan: &Plan, slot: &PlannedSlot) -> Value {
     ])
 }
 
-/// The metrics of one run.
 pub(in crate::suite) struct RunLog {
     logger: RunLogger,
     sink: MetricSink,
@@ -80,7 +79,6 @@ impl RunLog {
         Current::begin(self.sink())
     }
 
-    /// The last values, for the record.
     pub(in crate::suite) fn last_values(&self) -> impl Iterator<Item = (String, f64)> + use<> {
         let values = self.sink.last_values().into_iter();
         values.filter(|(name, _)| !name.starts_with(DURATIONS))

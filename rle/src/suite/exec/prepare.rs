@@ -48,7 +48,6 @@ pub(crate) struct Prepares {
     outcomes: Mutex<BTreeMap<(String, String), Result<Value, String>>>,
 }
 
-/// What a prepare needs of the start.
 pub(crate) struct PrepareEnv<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) isolation: &'a Isolation,
@@ -80,7 +79,6 @@ impl Prepares {
     }
 }
 
-/// One prepare for one request.
 struct Work<'a> {
     env: &'a PrepareEnv<'a>,
     prepare: &'a Prepare,

@@ -37,7 +37,6 @@ pub(crate) fn summary_of(
     summary
 }
 
-/// The mean over episodes; none without any.
 fn mean_return(episodes: &[Episode]) -> Option<f64> {
     if episodes.is_empty() {
         return None;

@@ -226,7 +226,6 @@ impl<'a> SlotRunner<'a> {
         self.conclude(slot, head, &path, finished, &segments, out_of_time)
     }
 
-    /// Writes the final record of an attempt.
     fn conclude(
         &self,
         slot: &PlannedSlot,

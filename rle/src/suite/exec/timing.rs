@@ -21,12 +21,10 @@ pub(crate) struct Segment {
     pub(crate) seconds: f64,
 }
 
-/// The time of all these attempts.
 pub(crate) fn total_seconds(segments: &[Segment]) -> f64 {
     segments.iter().map(|segment| segment.seconds).sum()
 }
 
-/// A completed run.
 pub(crate) struct Run<'a> {
     pub(crate) algorithm_dir: &'a Path,
     pub(crate) slot: &'a SlotId,
@@ -34,7 +32,6 @@ pub(crate) struct Run<'a> {
     pub(crate) seconds: f64,
     /// The attempts before it.
     pub(crate) segments: &'a [Segment],
-    /// Number of the last attempt.
     pub(crate) attempt: u32,
     pub(crate) stages: &'a [StageTotal],
     /// Stage times of the attempts before it.

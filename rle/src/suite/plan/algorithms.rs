@@ -19,7 +19,6 @@ pub(crate) struct PlannedAlgorithm {
     pub(crate) requirements: BTreeMap<String, RecordedRequirement>,
 }
 
-/// Where required artifacts are, by label.
 pub(crate) fn required_paths(
     export_dir: &Path,
     requirements: &BTreeMap<String, RecordedRequirement>,

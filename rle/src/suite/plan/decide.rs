@@ -72,7 +72,6 @@ impl Plan {
         })
     }
 
-    /// The checkpoint that a slot goes on from.
     pub(crate) fn latest_checkpoint(&self, slot: &PlannedSlot) -> Result<Option<Latest>, Error> {
         let found = checkpoint::find(&self.facts.export_dir, &slot.id, slot.identity.hash())?;
         Ok(match found {
@@ -110,7 +109,6 @@ impl Start {
         Ok(start)
     }
 
-    /// Decides about all slots again.
     pub(in crate::suite) fn decide(&mut self) -> Result<(), Error> {
         let decisions = self.plan.slots.iter().map(|slot| self.plan.inspect(slot));
         self.decisions = decisions.collect::<Result<_, _>>()?;

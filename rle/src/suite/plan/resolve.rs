@@ -20,7 +20,6 @@ use crate::{Error, SlotId, near_match};
 /// What is wrong with a file on the way to where results go.
 pub(crate) const NO_DIRECTORY: &str = "is a file; --export-dir must name a directory or a new path";
 
-/// One requested slot.
 pub(crate) struct PlannedSlot {
     pub(crate) id: SlotId,
     /// Position in [`Plan::algorithms`].
@@ -31,7 +30,6 @@ pub(crate) struct PlannedSlot {
     pub(super) rerun: bool,
 }
 
-/// A start, resolved.
 pub(crate) struct Plan {
     pub(crate) facts: Arc<SuiteFacts>,
     pub(crate) algorithms: Vec<PlannedAlgorithm>,
@@ -199,7 +197,6 @@ fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>
         .collect()
 }
 
-/// What a start logs, resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct LogPlan {
     pub(in crate::suite) options: LogOptions,
@@ -209,7 +206,6 @@ pub(crate) struct LogPlan {
 }
 
 impl LogPlan {
-    /// Resolves and checks what is set.
     pub(in crate::suite) fn of(config: &SuiteConfig, facts: &SuiteFacts) -> Result<Self, Error> {
         let settings = &config.log;
         settings.level.as_deref().map(log::parse_level).transpose()?;

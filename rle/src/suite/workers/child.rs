@@ -21,7 +21,6 @@ use crate::suite::exec::SlotRunner;
 use crate::suite::plan::Plan;
 use crate::sync::Mutex;
 
-/// How often progress is reported.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a worker whose parent is gone may take to save.

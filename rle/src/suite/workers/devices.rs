@@ -66,7 +66,6 @@ impl Devices {
 }
 
 impl Share<'_> {
-    /// Sets what the worker's libraries read.
     pub(super) fn apply(&self, command: &mut Command, set: impl Fn(&str) -> bool) {
         if self.devices.per_run > 0 {
             let tokens: Vec<&str> = self.gpus.iter().map(|(_, token)| token.as_str()).collect();

@@ -62,7 +62,6 @@ pub(super) struct Launcher<'a> {
     pub(super) unsent: Mutex<Vec<Unsent>>,
 }
 
-/// How a worker ended.
 pub(super) enum WorkerEnd {
     /// It reported what became of the slot.
     Reported(SlotOutcome),
@@ -95,7 +94,6 @@ impl Death {
 }
 
 impl Launcher<'_> {
-    /// Runs a worker to its end.
     pub(super) fn run(&self, handoff: &Handoff, progress: &Progress) -> Result<WorkerEnd, Error> {
         let share = self.devices.take();
         let (ours, theirs) = UnixStream::pair()
@@ -237,7 +235,6 @@ fn listen(socket: &UnixStream) -> Result<Receiver<Report>, Error> {
     Ok(reports)
 }
 
-/// Why a process ended without reporting an outcome.
 fn cause_text(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(9), _) => "its process was killed (SIGKILL): out of memory, or by hand".to_owned(),

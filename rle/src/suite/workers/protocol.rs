@@ -28,7 +28,6 @@ pub(super) struct Handoff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
-    /// Save and end.
     Stop,
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Evidence {
     pub(crate) changed: Vec<String>,
 }
 
-/// The tree that is asked about.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     /// The workspace, links resolved.
@@ -38,7 +37,6 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Evidence {
-    /// Why values are missing, in words.
     pub(crate) fn reason(&self) -> Option<String> {
         let reasons: Vec<String> = self.missing.iter().map(Missing::to_string).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -56,7 +54,6 @@ impl Evidence {
 }
 
 impl Git {
-    /// Asks about the repository that the sources lie in.
     pub(crate) fn evidence(&self, sources: Sources<'_>) -> Evidence {
         let deadline = Instant::now() + self.patience;
         let session = Session { git: self, root: sources.root, deadline };
