@@ -71,8 +71,8 @@ pub(crate) fn run(
     Ok(report(&start.plan, outcomes, &stop))
 }
 
-/// What is dealt out to workers, where slots run in processes of their own: several at once, one
-/// that can be ended, or one that sees some of the GPUs.
+/// The devices for workers, where slots run in processes of their own: several at once, with a
+/// time limit, or with GPUs of their own.
 fn devices(plan: &Plan, mode: Mode) -> Result<Option<Devices>, Error> {
     let options = &plan.options;
     #[cfg(feature = "cli")]

@@ -96,8 +96,8 @@ pub(in crate::suite) fn fail_lost(
     fail(head, path, seconds, message)
 }
 
-/// The attempts that led to the checkpoint, with the time that counts of each: all of one whose
-/// end is known, and of one that was killed what came before its last checkpoint.
+/// The attempts that led to the checkpoint, each with its time, or with the time up to its last
+/// checkpoint where it was killed.
 pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
     let Some(latest) = &before.latest else { return Vec::new() };
     let manifest = latest.manifest();

@@ -1,16 +1,16 @@
-//! Keeps a trainer's failure to its own slot: errors with their chain, panics with a backtrace.
+//! Confines a trainer's failure to its slot: errors with their chain, panics with a backtrace.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use crate::algorithm::TrainerError;
 use crate::error::chain_text;
 use crate::sync::Mutex;
 
-/// Of more panics of one call than this, only the latest are kept.
+/// The latest panics of a call that are kept.
 const KEPT_REPORTS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,13 @@ type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static>;
 /// While it lives, panics are reported to the log instead of being printed over the progress.
 pub(crate) struct Isolation {
     reports: Reports,
-    previous: Arc<Mutex<Option<Hook>>>,
+    previous: Option<Hook>,
 }
 
 impl Isolation {
     pub(crate) fn begin() -> Self {
         let reports = Reports::default();
-        let previous = Arc::new(Mutex::new(Some(panic::take_hook())));
+        let previous = Some(panic::take_hook());
         let seen = Arc::clone(&reports);
         panic::set_hook(Box::new(move |info| {
             let location = info.location().map_or_else(
@@ -71,7 +71,7 @@ impl Isolation {
         &self,
         trainer: impl FnOnce() -> Result<T, TrainerError>,
     ) -> Result<T, Failure> {
-        self.reports().clear();
+        self.reports.lock().clear();
         match panic::catch_unwind(AssertUnwindSafe(trainer)) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(Failure {
@@ -92,14 +92,10 @@ impl Isolation {
         }
     }
 
-    fn reports(&self) -> MutexGuard<'_, Vec<PanicReport>> {
-        self.reports.lock()
-    }
-
-    /// The report of the panic that ended this thread's call. A thread pool hands a worker's
-    /// panic on without another report: then it is the worker's, known by its message.
+    /// The report of the panic that ended this thread's call. A thread pool passes on the panic of its
+    /// own thread without another report: then the message tells which it is.
     fn take_report(&self, message: &str) -> Option<PanicReport> {
-        let mut reports = self.reports();
+        let mut reports = self.reports.lock();
         let here = thread::current().id();
         let of_this = |report: &PanicReport| report.message == message;
         let at = reports
@@ -115,8 +111,7 @@ impl Drop for Isolation {
         if thread::panicking() {
             return;
         }
-        let mut previous = self.previous.lock();
-        if let Some(hook) = previous.take() {
+        if let Some(hook) = self.previous.take() {
             panic::set_hook(hook);
         }
     }

@@ -23,8 +23,7 @@ pub(in crate::suite) struct SuiteGuard {
 }
 
 impl SuiteGuard {
-    /// Waits until no other thread runs a suite.
-    /// Inside a suite that is an error: it would wait for ever.
+    /// Waits until no other thread runs a suite. Inside a suite that is an error.
     pub(in crate::suite) fn acquire() -> Result<Self, Error> {
         if INSIDE.get() {
             return Err(Error::usage(
@@ -44,8 +43,8 @@ impl Drop for SuiteGuard {
     }
 }
 
-/// How long a slot's lock is tried before the slot counts as busy: a process that only asks
-/// whether a lock is held holds it for an instant.
+/// How long a slot's lock is tried before the slot counts as busy: to test a lock is to hold it for
+/// an instant.
 pub(crate) const SLOT_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Tries a lock, `patience` at a time, until it is free or `gives_up` says so; `tell` is called

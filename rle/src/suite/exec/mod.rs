@@ -3,7 +3,7 @@
 //! Knows nothing of workers; a slot runs in this process.
 //!
 //! - `lock`: one suite at a time in a process, and one process at a time at a slot.
-//! - `isolate`: an algorithm's panics and errors, kept to its own slot.
+//! - `isolate`: an algorithm's panics and errors, confined to its slot.
 //! - `export_dir`: the export directory made, and proved writable.
 //! - `results`: the summary of a complete record, and its tracked outputs.
 //! - `timing`: the times of runs and prepares in the timing files.

@@ -26,7 +26,7 @@ use crate::{Error, profile};
 const SCHEMA_VERSION: u32 = 1;
 const VALUE_FILE: &str = "prepared.json";
 
-/// How long a prepare's lock is tried before the log tells of the wait.
+/// How long a prepare's lock is tried before the wait is logged.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, Deserialize)]
@@ -60,8 +60,8 @@ impl Prepares {
         self.outcomes.lock().retain(|_, outcome| outcome.is_ok());
     }
 
-    /// The value for an algorithm's slots; none where it has no prepare. The
-    /// message of a failure is the same for every slot that needs it.
+    /// The value for an algorithm's slots; none where it has no prepare. A failure is the same for all
+    /// slots that need it.
     pub(crate) fn value_for(
         &self,
         env: &PrepareEnv<'_>,
@@ -135,7 +135,7 @@ impl<'a> Work<'a> {
         make_dir(&self.home).map_err(|error| could_not(&error))?;
         let _lock = self.lock().map_err(|error| could_not(&error))?;
         let name = if self.prepare.always {
-            // Fresh for each start, and one for all workers of a start.
+            // New for each start, and shared by all workers of a start.
             format!("{}_run_{}", self.stem(), self.env.plan.start_id)
         } else {
             self.stem().to_owned()
@@ -149,7 +149,7 @@ impl<'a> Work<'a> {
         self.run_in(&directory)
     }
 
-    /// Waits for another process that prepares the same: its result is ours.
+    /// Waits for another process that prepares the same, whose result is then reused.
     fn lock(&self) -> Result<FileLock, Error> {
         let path = self.home.join(format!("{}.lock", self.stem()));
         let lock = lock::acquire(
@@ -180,8 +180,7 @@ impl<'a> Work<'a> {
         match self.verified(directory, &file) {
             Ok(prepared) => Ok(Some(prepared.value)),
             Err(problem) => {
-                let aside = self.fresh_sibling("damaged")?;
-                let aside = aside.join(self.stem());
+                let aside = self.new_aside_directory()?.join(self.stem());
                 fs::rename(directory, &aside).map_err(Error::cannot("move aside", directory))?;
                 tracing::warn!(
                     "prepare `{}` runs again: {problem}; what stood there is in {}",
@@ -212,9 +211,9 @@ impl<'a> Work<'a> {
         Ok(prepared)
     }
 
-    /// A new directory `<stem>_<kind>_<timestamp>[_n]`.
-    fn fresh_sibling(&self, kind: &str) -> Result<PathBuf, Error> {
-        let stem = format!("{}_{kind}_{}", self.stem(), timestamp(SystemTime::now()));
+    /// A new directory `<stem>_damaged_<timestamp>[_n]`.
+    fn new_aside_directory(&self) -> Result<PathBuf, Error> {
+        let stem = format!("{}_damaged_{}", self.stem(), timestamp(SystemTime::now()));
         let mut suffix = 0_u32;
         loop {
             let name = if suffix == 0 { stem.clone() } else { format!("{stem}_{suffix}") };
@@ -270,7 +269,7 @@ impl<'a> Work<'a> {
             files: identities(directory).map_err(|error| could_not(&error))?,
             value: value.clone(),
         };
-        // Before the directory is valid: the next start makes good a kill between the two.
+        // Before the directory is valid: after a kill between the two the next start prepares again.
         timing::save_prepare(
             &self.home,
             &self.prepare.name,

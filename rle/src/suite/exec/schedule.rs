@@ -9,9 +9,8 @@ use crate::suite::SlotOutcome;
 use crate::suite::plan::{Plan, PlannedSlot, Start};
 use crate::sync::Mutex;
 
-/// Runs the slots that have to run, each with `run`, and gives the outcome of every slot.
-///
-/// After a stop request, and with `fail_fast` after a failure, no further slot begins.
+/// Runs the slots that have to run, and returns the outcome of every slot. After a stop request, and
+/// with `fail_fast` after a failure, no further slot begins.
 pub(in crate::suite) fn run_all(
     start: &Start,
     stop: &Stop,
@@ -50,8 +49,8 @@ pub(in crate::suite) fn run_all(
     outcomes
 }
 
-/// What `run` gives for each slot, with as many calls at once as there are jobs. One job's calls
-/// are all on this thread.
+/// Calls `run` for each slot, with as many calls at once as there are jobs; one job's are on this
+/// thread.
 fn in_parallel<T: Send>(
     jobs: u32,
     slots: &[usize],
@@ -74,8 +73,8 @@ fn in_parallel<T: Send>(
     results.into_inner()
 }
 
-/// Attempts a slot until it does not fail, its retries are used up, or a stop is requested.
-/// `attempt` is told how often the slot was tried before.
+/// Attempts a slot until it does not fail, its retries are used up, or a stop is requested. `attempt`
+/// gets the number of the retry, from 0.
 pub(in crate::suite) fn with_retries(
     slot: &PlannedSlot,
     retries: u32,

@@ -79,7 +79,7 @@ impl<'a> SlotRunner<'a> {
                 self.prepares.forget_failures();
             }
             let outcome = self.run_locked(slot, &log);
-            // Written by ourselves: a program of the user's may listen to no log line at all.
+            // Written directly: a user's program may have no `tracing` subscriber.
             if let SlotOutcome::Failed { message } = &outcome {
                 log.line(format_args!("ERROR {} failed: {message}", slot.id));
             }
@@ -130,8 +130,8 @@ impl<'a> SlotRunner<'a> {
         }
     }
 
-    /// Under the lock: decides again, moves aside what must not be overwritten, and returns what
-    /// went before; none where the record is reused after all.
+    /// Decides again under the lock, moves aside what must not be overwritten, and returns the earlier
+    /// attempts; none where the record is reused after all.
     fn prepare_slot(&self, slot: &PlannedSlot) -> Result<Option<Before>, Error> {
         let export_dir = &self.plan.facts.export_dir;
         archive::recover_slug(export_dir, slot.id.slug())?;
@@ -159,7 +159,7 @@ impl<'a> SlotRunner<'a> {
         Ok(Some(Before { attempts, latest }))
     }
 
-    /// Writes into a reused record across which differences it was reused.
+    /// Adds to a reused record the differences that were accepted.
     fn record_acceptance(&self, slot: &PlannedSlot, decision: &Decision) -> Result<(), Error> {
         let path = record::record_path(&self.plan.facts.export_dir, &slot.id);
         let mut whole = record::read_whole(&path)?;
@@ -336,8 +336,7 @@ impl<'a> SlotRunner<'a> {
         Finished { result, seconds, stages, context, log }
     }
 
-    /// Turns a result into the record's fields.
-    /// The error fails the run: a value without a JSON form, a missing output.
+    /// Puts a result into the record, and returns its metrics and episodes. An error fails the run.
     fn complete(
         &self,
         head: &mut RecordHead,

@@ -16,7 +16,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Segment {
     pub(crate) attempt: u32,
-    /// None of a record that is older than these.
+    /// None in older records.
     pub(crate) hardware_id: Option<String>,
     pub(crate) seconds: f64,
 }
@@ -67,8 +67,8 @@ pub(crate) fn save_run(run: &Run<'_>) {
     save(run.algorithm_dir, (name, total), &key, &stages, run.recorded);
 }
 
-/// Puts the description of this process's hardware beside the times of an algorithm, before there
-/// are any: a run that is killed leaves no time, and one that goes on from it names its hardware.
+/// Writes the description of this process's hardware beside an algorithm's times. Before a run: one
+/// that resumes after a kill refers to it.
 pub(crate) fn describe_hardware(algorithm_dir: &Path) {
     if let Err(error) = timings::describe_hardware(algorithm_dir) {
         tracing::warn!("the hardware's description is not saved: {error}");

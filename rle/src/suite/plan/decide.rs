@@ -141,8 +141,8 @@ impl Start {
         &self.plan.facts.export_dir
     }
 
-    /// The slots to run: those that no record answers, and those whose record has yet to say
-    /// across which differences it is reused. As positions in [`Plan::slots`].
+    /// The positions of the slots to run: those that no record answers, and those whose record lacks
+    /// differences that are accepted.
     pub(in crate::suite) fn slots_to_run(&self) -> Vec<usize> {
         let has_to_run = |&slot: &usize| {
             let decision = &self.decisions[slot];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use super::debugger;
-use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE, send};
+use super::protocol::{Order, Report, Task, WORKER_VARIABLE, send};
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
 use crate::console::{self, SuiteConsole};
@@ -26,7 +26,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a worker whose parent is gone may take to save.
 const ORPHAN_GRACE: Duration = Duration::from_secs(30);
 
-/// Runs the slot that the parent hands over, and gives the exit status.
+/// Runs the slot that the parent sends, and returns the exit status.
 pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     let socket = take_socket()
         .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;
@@ -35,14 +35,14 @@ pub(crate) fn main(specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     lines
         .read_line(&mut first)
         .map_err(|error| Error::usage(format!("a worker without a parent: {error}")))?;
-    let handoff: Handoff = serde_json::from_str(&first)
+    let task: Task = serde_json::from_str(&first)
         .map_err(|error| Error::usage(format!("a worker without a task: {error}")))?;
     let stop = Stop::default();
     obey(lines, stop.clone());
-    match run(&socket, handoff, specs, &stop) {
+    match run(&socket, task, specs, &stop) {
         Ok(outcome) => {
             let status = u8::from(matches!(outcome, SlotOutcome::Failed { .. }));
-            // A parent that is gone hears nothing.
+            // The parent may be gone.
             let _ = send(&socket, &Report::Outcome(outcome));
             Ok(status)
         }
@@ -91,22 +91,22 @@ fn obey(lines: BufReader<UnixStream>, stop: Stop) {
 
 fn run(
     socket: &UnixStream,
-    handoff: Handoff,
+    task: Task,
     specs: &[AlgorithmSpec],
     stop: &Stop,
 ) -> Result<SlotOutcome, Error> {
-    let mut config = handoff.config;
-    config.captured = Some(handoff.provenance);
+    let mut config = task.config;
+    config.captured = Some(task.provenance);
     console::set_level(config.log.level.as_deref());
     let plan = Plan::new(config, specs)?;
-    let slot = plan.slots.iter().find(|slot| slot.id.to_string() == handoff.slot);
-    let slot = slot
-        .ok_or_else(|| Error::usage(format!("the worker's plan has no slot {}", handoff.slot)))?;
-    if slot.identity.hash() != handoff.request_hash {
+    let slot = plan.slots.iter().find(|slot| slot.id.to_string() == task.slot);
+    let slot =
+        slot.ok_or_else(|| Error::usage(format!("the worker's plan has no slot {}", task.slot)))?;
+    if slot.identity.hash() != task.request_hash {
         return Err(Error::usage(format!(
             "the worker's request for {} differs from its parent's: a default value of its \
              configuration is not the same in every process",
-            handoff.slot
+            task.slot
         )));
     }
     // Sent by hand to this process alone, signals have the effect they have in one process.
@@ -156,7 +156,7 @@ impl Reporter {
         Ok(Self { watched, closing, thread })
     }
 
-    /// What a console tells of the run that begins.
+    /// What a console calls with the progress of a run that begins.
     fn watch(&self) -> impl Fn(&Progress) + Send + Sync + 'static {
         let watched = Arc::clone(&self.watched);
         move |progress| {

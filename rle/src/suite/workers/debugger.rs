@@ -17,7 +17,7 @@ pub(crate) fn check<'a>(slots: impl Iterator<Item = &'a SlotId>, in_workers: boo
     }
 }
 
-/// In the worker of that slot: tells the process id, and waits for a debugger or for the end.
+/// In the worker of that slot: logs the process id, and waits for a debugger or a stop request.
 pub(super) fn wait(slot: &SlotId, stop: &Stop) {
     if asked().is_none_or(|asked| asked != slot.file_stem()) {
         return;

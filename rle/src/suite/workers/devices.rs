@@ -1,4 +1,4 @@
-//! GPUs and threads, dealt out to workers that run at once.
+//! GPUs and threads, shared by workers that run at once.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -19,7 +19,7 @@ pub(in crate::suite) struct Devices {
     threads_per_run: usize,
 }
 
-/// GPUs of one worker, given back when it ends.
+/// The GPUs of one worker, free again when it ends.
 #[derive(Debug)]
 pub(super) struct Share<'a> {
     devices: &'a Devices,
@@ -87,7 +87,7 @@ impl Drop for Share<'_> {
 /// `CUDA_VISIBLE_DEVICES` as it stands, else the indices that `nvidia-smi` lists.
 fn visible_gpus(variable: &impl Fn(&str) -> Option<String>) -> Vec<String> {
     if let Some(tokens) = variable("CUDA_VISIBLE_DEVICES") {
-        // CUDA itself stops at the first entry that is none.
+        // CUDA itself stops at the first entry that is not a GPU.
         return tokens
             .split(',')
             .map(|token| token.trim().to_owned())

@@ -1,4 +1,4 @@
-//! The parent's side: starts a worker for each slot, follows it, and tells how it ended.
+//! The parent's side: one worker from its start to its end.
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -10,9 +10,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
 use super::devices::Devices;
 use super::output::Outputs;
-use super::protocol::{Handoff, Order, Report, WORKER_VARIABLE, send};
+use super::protocol::{Order, Report, Task, WORKER_VARIABLE, send};
 use crate::Error;
 use crate::machine::host;
 use crate::record::RecordHead;
@@ -22,7 +25,7 @@ use crate::suite::exec::Unsent;
 use crate::suite::exec::attempt::now_text;
 use crate::sync::Mutex;
 
-/// How often a stop request and the clock are looked at.
+/// How often a stop request and the clock are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a worker that ran out of its time may take to save.
@@ -30,25 +33,22 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Processes that are running, so that all can be ended at once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LiveWorkers(Arc<Mutex<Vec<rustix::process::Pid>>>);
+pub(super) struct LiveWorkers(Arc<Mutex<Vec<Pid>>>);
 
 impl LiveWorkers {
     /// Kills every worker with its children.
     pub(super) fn kill_all(&self) {
-        for pid in self.0.lock().drain(..) {
-            // One that is gone already needs no killing.
-            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-        }
+        self.0.lock().drain(..).for_each(kill_group);
     }
 
-    fn add(&self, child: &Child) -> Option<rustix::process::Pid> {
-        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)?;
+    fn add(&self, child: &Child) -> Pid {
+        let pid = Pid::from_child(child);
         self.0.lock().push(pid);
-        Some(pid)
+        pid
     }
 
-    fn remove(&self, pid: Option<rustix::process::Pid>) {
-        self.0.lock().retain(|live| Some(*live) != pid);
+    fn remove(&self, pid: Pid) {
+        self.0.lock().retain(|live| *live != pid);
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Launcher<'a> {
     pub(super) devices: &'a Devices,
     pub(super) live: &'a LiveWorkers,
     pub(super) timeout: Option<Duration>,
-    /// Runs whose metrics were not sent, told at the end.
+    /// Runs whose metrics were not sent.
     pub(super) unsent: Mutex<Vec<Unsent>>,
 }
 
@@ -94,7 +94,7 @@ impl Death {
 }
 
 impl Launcher<'_> {
-    pub(super) fn run(&self, handoff: &Handoff, progress: &Progress) -> Result<WorkerEnd, Error> {
+    pub(super) fn run(&self, task: &Task, progress: &Progress) -> Result<WorkerEnd, Error> {
         let share = self.devices.take();
         let (ours, theirs) = UnixStream::pair()
             .map_err(|error| Error::usage(format!("cannot make a socket: {error}")))?;
@@ -105,7 +105,7 @@ impl Launcher<'_> {
         }
         command
             .args(env::args_os().skip(1))
-            .env(WORKER_VARIABLE, &handoff.slot)
+            .env(WORKER_VARIABLE, &task.slot)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -118,9 +118,9 @@ impl Launcher<'_> {
             .map_err(|error| Error::usage(format!("cannot start a worker: {error}")))?;
         drop(command);
         let pid = self.live.add(&child);
-        let outputs = Outputs::forward(&mut child, &handoff.slot);
-        let ended = self.follow(&mut child, &ours, handoff, progress);
-        // A worker that goes on all the same is told by this.
+        let outputs = Outputs::forward(&mut child, &task.slot);
+        let ended = self.follow(&mut child, &ours, task, progress);
+        // Tells a worker that is still running that it shall stop.
         drop(ours);
         self.live.remove(pid);
         let last_lines = outputs.join();
@@ -132,7 +132,7 @@ impl Launcher<'_> {
             _ => cause_text(status),
         };
         match last {
-            // One that was stopped in time has no result all the same.
+            // One that was stopped because its time was over has no result.
             Some(WorkerEnd::Reported(SlotOutcome::Interrupted)) if out_of_time => {}
             Some(end) => return Ok(end),
             None => {}
@@ -146,20 +146,19 @@ impl Launcher<'_> {
         Ok(WorkerEnd::Died(Death { pid: child.id(), started_at, cause, out_of_time }))
     }
 
-    /// Follows the worker until it is gone: what it reported at the end, its exit status, and
-    /// whether its time was over.
+    /// Waits for the worker's end: its last report, its exit status, and whether its time was over.
     fn follow(
         &self,
         child: &mut Child,
         socket: &UnixStream,
-        handoff: &Handoff,
+        task: &Task,
         progress: &Progress,
     ) -> Result<(Option<WorkerEnd>, ExitStatus, bool), Error> {
         let reports = listen(socket)?;
-        // One that does not even listen must not hold up its parent for longer than it may run.
+        // A worker that does not read must not block its parent for longer than it may run.
         let _ = socket.set_write_timeout(self.timeout);
-        if let Err(error) = send(socket, handoff) {
-            tracing::warn!("{}: cannot send to a worker: {error}", handoff.slot);
+        if let Err(error) = send(socket, task) {
+            tracing::warn!("{}: cannot send to a worker: {error}", task.slot);
         }
         let began = Instant::now();
         let (mut told_to_stop, mut out_of_time) = (false, None);
@@ -187,7 +186,7 @@ impl Launcher<'_> {
                 let _ = send(socket, &Order::Stop);
             }
             if out_of_time.is_some_and(|since| since.elapsed() > GRACE) {
-                kill_group(child);
+                kill_group(Pid::from_child(child));
             }
         }
         if last.is_none() {
@@ -200,21 +199,18 @@ impl Launcher<'_> {
     }
 }
 
-fn kill_group(child: &Child) {
-    let _ = rustix::process::kill_process_group(
-        rustix::process::Pid::from_child(child),
-        rustix::process::Signal::KILL,
-    );
+fn kill_group(pid: Pid) {
+    // One that is gone already needs no killing.
+    let _ = kill_process_group(pid, Signal::KILL);
 }
 
-/// What a worker that died had started would hold its devices and outputs for ever.
+/// Ends what a worker that died had started, which would keep its devices and outputs.
 fn end_descendants(child: &Child) {
+    let pid = Pid::from_child(child);
     // Not reaped yet: until then no other group can have its number.
-    let worker = rustix::process::WaitId::Pid(rustix::process::Pid::from_child(child));
-    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
-    while matches!(rustix::process::waitid(worker.clone(), options), Err(rustix::io::Errno::INTR)) {
-    }
-    kill_group(child);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
+    kill_group(pid);
 }
 
 /// Reads the worker's lines until it closes the socket, which its end does too.

@@ -1,11 +1,11 @@
 //! Slots in processes of their own: the program starts itself again for each.
 //!
 //! A crash, an abort, a kill for want of memory or a run that never ends takes only its own slot.
-//! Each worker holds its own slot's lock. What its record on disk says counts; what it reports over
-//! the socket only comes sooner. A worker whose parent is gone stops.
+//! Each worker holds its own slot's lock. The record on disk decides; a report over the socket only
+//! comes sooner. A worker whose parent is gone stops.
 //!
 //! - `protocol`: the messages between a parent and its worker.
-//! - `devices`: GPUs and threads, dealt out to workers that run at once.
+//! - `devices`: GPUs and threads, shared by workers that run at once.
 //! - `debugger`: a worker that waits for a debugger.
 //! - `output`: what workers write to stdout and stderr, passed on line by line.
 //! - `launcher`: the parent's side: one worker from its start to its end.

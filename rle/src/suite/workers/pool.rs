@@ -2,7 +2,7 @@
 
 use super::devices::Devices;
 use super::launcher::{Death, Launcher, LiveWorkers, WorkerEnd};
-use super::protocol::Handoff;
+use super::protocol::Task;
 use crate::Error;
 use crate::console::SuiteConsole;
 use crate::fs::FileLock;
@@ -15,8 +15,8 @@ use crate::suite::exec::{SLOT_PATIENCE, Unsent};
 use crate::suite::plan::{Plan, PlannedSlot, Start};
 use crate::sync::Mutex;
 
-/// Runs the slots that have to run, and gives the outcome of every slot and the runs whose metrics
-/// were not sent.
+/// Runs the slots that have to run. Returns the outcome of every slot, and the runs whose metrics were
+/// not sent.
 pub(in crate::suite) fn run(
     start: &Start,
     console: &SuiteConsole,
@@ -64,13 +64,13 @@ impl WorkerPool<'_> {
     }
 
     fn attempt(&self, slot: &PlannedSlot, progress: &Progress) -> SlotOutcome {
-        let handoff = Handoff {
+        let task = Task {
             config: self.plan.options.for_worker(),
             provenance: self.plan.provenance.for_worker(),
             slot: slot.id.to_string(),
             request_hash: slot.identity.hash().to_owned(),
         };
-        match self.launcher.run(&handoff, progress) {
+        match self.launcher.run(&task, progress) {
             Ok(WorkerEnd::Reported(outcome)) => outcome,
             Ok(WorkerEnd::Refused(why)) => {
                 self.refused.lock().get_or_insert_with(|| why.clone());

@@ -1,4 +1,4 @@
-//! What a parent and its worker say to each other: one JSON document a line over a socket.
+//! The messages between a parent and its worker: one JSON document a line over a socket.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -12,9 +12,9 @@ use crate::suite::{SlotOutcome, SuiteConfig};
 /// Names the worker in its environment: its standard input is then the socket.
 pub(super) const WORKER_VARIABLE: &str = "RLE_WORKER";
 
-/// The parent's first line: everything that the worker needs to know.
+/// The parent's first message: everything that the worker needs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Handoff {
+pub(super) struct Task {
     /// The resolved request: files and variables may have changed since the parent read them.
     pub(super) config: SuiteConfig,
     pub(super) provenance: Provenance,
@@ -24,18 +24,18 @@ pub(super) struct Handoff {
     pub(super) request_hash: String,
 }
 
-/// Further lines of the parent.
+/// Further messages of the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
     Stop,
 }
 
-/// Lines of the worker.
+/// Messages of the worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
-    /// A run or a prepare has come so far.
+    /// The progress of a run or a prepare.
     Progress { position: u64, origin: u64, total: Option<u64>, message: String },
     /// The vendor's tool has not sent the metrics.
     Unsent(Unsent),
@@ -62,7 +62,7 @@ mod tests {
     use crate::suite::OnBusy;
 
     #[test]
-    fn a_request_is_handed_over_to_the_last_bit() {
+    fn a_request_is_sent_to_the_last_bit() {
         let numbers = [0.1, 1e-308, 5e-324, f64::MAX, 1.0 / 3.0, -0.0, 2.0_f64.powi(63)];
         let config = SuiteConfig::new("mäze/1")
             .env_config(BTreeMap::from([("numbers", numbers)]))
@@ -78,17 +78,17 @@ mod tests {
             .on_busy(OnBusy::Wait)
             .accept("provenance.source")
             .provenance("ticket", u64::MAX);
-        let handoff = Handoff {
+        let task = Task {
             config,
             provenance: Provenance::default(),
             slot: "ippo:2".to_owned(),
             request_hash: "ab".to_owned(),
         };
-        let line = serde_json::to_string(&handoff).unwrap();
+        let line = serde_json::to_string(&task).unwrap();
         assert!(!line.contains('\n'));
-        let read: Handoff = serde_json::from_str(&line).unwrap();
-        assert_eq!(format!("{read:?}"), format!("{handoff:?}"));
-        let (before, after) = (&handoff.config.env_config, &read.config.env_config);
+        let read: Task = serde_json::from_str(&line).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{task:?}"));
+        let (before, after) = (&task.config.env_config, &read.config.env_config);
         assert_eq!(after.canonical_json().unwrap(), before.canonical_json().unwrap());
         let read: Vec<f64> = after.get("numbers").unwrap().to().unwrap();
         let bits =
