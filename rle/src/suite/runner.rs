@@ -1,21 +1,26 @@
 //! The course of a start: what has to run, in order, in this process or in workers.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use crate::console::SuiteConsole;
-use crate::fs::{FileLock, sweep_leftovers};
+use crate::fs::{FileLock, probe_writing, sweep_leftovers};
 use crate::record::{self, SlotAction, archive};
 use crate::run::{Listener, Stop};
-use crate::suite::exec::{
-    SLOT_PATIENCE, SlotRunner, SuiteGuard, Unsent, make_export_dir, schedule,
-};
-use crate::suite::plan::{Plan, PlannedSlot, Start};
-#[cfg(feature = "cli")]
-use crate::suite::workers::{self, Devices};
+use crate::suite::exec::{SLOT_PATIENCE, SlotRunner, SuiteGuard, Unsent, schedule};
+use crate::suite::plan::{NO_DIRECTORY, Plan, PlannedSlot, Start};
 use crate::suite::{SlotOutcome, SlotReport, SuiteReport};
 use crate::{Error, Slug};
+
+#[cfg(feature = "cli")]
+use crate::suite::workers::{self, Devices};
 
 /// Without the command line there is no generated program, and so there are no workers.
 #[cfg(not(feature = "cli"))]
 type Devices = std::convert::Infallible;
+
+/// A record's size, so that a full disk shows before anything is computed.
+const RECORD_BYTES: usize = 16 * 1024;
 
 /// What `#[rle::main]` knows of the program at compile time.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +127,42 @@ fn make_ready(start: &mut Start) -> Result<(), Error> {
         start.plan.provenance.begin();
     }
     sweep_leftovers(&record::runs_dir(&export_dir)).map(drop)
+}
+
+/// Makes the export directory, and tests that files can be written there. After an error what was made
+/// is removed again.
+fn make_export_dir(export_dir: &Path) -> Result<(), Error> {
+    let runs = record::runs_dir(export_dir);
+    let mut made = Vec::new();
+    let outcome = make_dirs(&[runs.clone(), export_dir.join("_logs")], &mut made)
+        .and_then(|()| probe_writing(&runs, RECORD_BYTES))
+        .and_then(|()| sweep_leftovers(&runs).map(drop));
+    if outcome.is_err() {
+        for directory in made.iter().rev() {
+            // Only what is still empty goes; the first error is the one to report.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+    outcome
+}
+
+fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
+    for directory in wanted {
+        let missing: Vec<&Path> =
+            directory.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+        for path in missing.into_iter().rev() {
+            match fs::create_dir(path) {
+                Ok(()) => made.push(path.to_owned()),
+                Err(_) if path.is_dir() => {}
+                Err(error) => return Err(Error::io("create the directory", path, error)),
+            }
+        }
+        if !directory.is_dir() {
+            let file = directory.ancestors().find(|ancestor| ancestor.is_file());
+            return Err(Error::file(file.unwrap_or(directory), NO_DIRECTORY));
+        }
+    }
+    Ok(())
 }
 
 /// Runs slots in this process, one after the other.

@@ -65,7 +65,7 @@ pub(super) fn check_clean(evidence: &Evidence) -> Result<(), Error> {
         remedies.push(missing.remedy());
     }
     // Without a commit everything differs from it: that is said already.
-    if evidence.dirty == Some(true) && evidence.revision.is_some() {
+    if evidence.source.dirty == Some(true) && evidence.source.revision.is_some() {
         problems.push(format!("the tree is dirty ({})", first_names(&evidence.changed)));
         remedies.push("commit or stash the changes");
     }

@@ -92,7 +92,12 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
             }
             warnings.extend(unmatched_inputs(&inputs));
             warnings.extend(stale::warning(&tree.root, &tree.sources));
-            source_of(tree, evidence)
+            Source {
+                tree_sha256: Some(tree.sha256.clone()),
+                files: tree.files.clone(),
+                reason: evidence.reason(),
+                ..evidence.source
+            }
         }
         Err(reason) if request.mode == ProvenanceMode::RequireClean => {
             return Err(changes::no_source(reason));
@@ -133,20 +138,6 @@ fn ask_git(git: &Git, tree: &Tree, inputs: &Inputs) -> Evidence {
         export_dir: &tree.export_dir,
         patterns: &patterns,
     })
-}
-
-fn source_of(tree: &Tree, evidence: Evidence) -> Source {
-    Source {
-        tree_sha256: Some(tree.sha256.clone()),
-        files: tree.files.clone(),
-        reason: evidence.reason(),
-        vcs: evidence.vcs,
-        revision: evidence.revision,
-        dirty: evidence.dirty,
-        diff_sha256: evidence.diff_sha256,
-        branch: evidence.branch,
-        remote: evidence.remote,
-    }
 }
 
 fn unmatched_inputs(inputs: &Inputs) -> Option<String> {

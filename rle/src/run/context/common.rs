@@ -83,20 +83,24 @@ pub(super) fn typed<T: DeserializeOwned>(value: &Value, what: &str) -> Result<T,
     value.to::<T>().map_err(|error| Error::Value(error.under_key(what)))
 }
 
-/// The methods that both contexts have, on a type whose `common()` returns a [`Common`].
+/// The methods that both contexts have; their parts have a [`Common`].
 macro_rules! common_methods {
-    ($context:ident) => {
+    ($context:ident, $parts:ident) => {
         impl $context {
+            pub(crate) fn from_parts(parts: $parts) -> Self {
+                Self(Arc::new(parts))
+            }
+
             /// The environment's name.
             #[must_use]
             pub fn env_name(&self) -> &str {
-                &self.common().suite.env_name
+                &self.0.common.suite.env_name
             }
 
             /// The environment's configuration.
             #[must_use]
             pub fn env_config(&self) -> &Value {
-                &self.common().suite.env_config
+                &self.0.common.suite.env_config
             }
 
             /// The environment's configuration as a type of the user's.
@@ -110,13 +114,13 @@ macro_rules! common_methods {
             /// The configuration that all algorithms share.
             #[must_use]
             pub fn common_config(&self) -> &Value {
-                &self.common().suite.common_config
+                &self.0.common.suite.common_config
             }
 
             /// The suite's export directory, absolute.
             #[must_use]
             pub fn export_dir(&self) -> &Path {
-                &self.common().suite.export_dir
+                &self.0.common.suite.export_dir
             }
 
             /// The path of a required artifact, by its label.
@@ -124,13 +128,13 @@ macro_rules! common_methods {
             /// # Errors
             /// When no artifact of that label is declared.
             pub fn required(&self, label: &str) -> Result<PathBuf, Error> {
-                self.common().required(label)
+                self.0.common.required(label)
             }
 
             /// How far it is.
             #[must_use]
             pub fn progress(&self) -> &Progress {
-                &self.common().progress
+                &self.0.common.progress
             }
 
             /// Adds a duration in seconds to the timings, as an entry under a label of its own.
@@ -143,11 +147,11 @@ macro_rules! common_methods {
                 seconds: f64,
                 label: impl Into<Option<&'a str>>,
             ) -> Result<(), Error> {
-                self.common().record_timing(stage.as_ref(), seconds, label.into())
+                self.0.common.record_timing(stage.as_ref(), seconds, label.into())
             }
 
             pub(crate) fn recorded_timings(&self) -> Vec<RecordedTiming> {
-                self.common().timings.lock().clone()
+                self.0.common.timings.lock().clone()
             }
         }
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::common::{Common, SuiteFacts};
-use super::run::{RunContext, RunParts};
+use super::contexts::{RunContext, RunParts};
 use crate::metrics::MetricSink;
 use crate::run::{Checkpoint, Latest, Progress, Seeds, Stop, checkpoint};
 use crate::value::Value;

@@ -4,7 +4,6 @@
 //!
 //! - `lock`: one suite at a time in a process, and one process at a time at a slot.
 //! - `isolate`: an algorithm's panics and errors, confined to its slot.
-//! - `export_dir`: the export directory made, and proved writable.
 //! - `results`: the summary of a complete record, and its tracked outputs.
 //! - `timing`: the times of runs and prepares in the timing files.
 //! - `logging`: the metrics of a run, and sending them.
@@ -14,7 +13,6 @@
 //! - `slot`: one slot from its lock to its final record.
 
 pub(crate) mod attempt;
-mod export_dir;
 pub(crate) mod isolate;
 pub(crate) mod lock;
 pub(crate) mod logging;
@@ -24,7 +22,6 @@ pub(crate) mod schedule;
 pub(crate) mod slot;
 pub(crate) mod timing;
 
-pub(super) use export_dir::make as make_export_dir;
 use isolate::{Failure, Isolation};
 pub(crate) use lock::SLOT_PATIENCE;
 pub(super) use lock::SuiteGuard;

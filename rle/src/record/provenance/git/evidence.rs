@@ -8,17 +8,14 @@ use std::time::Instant;
 
 use super::remote;
 use super::session::{Git, Missing, Session, entries, path_of, path_of_line};
+use crate::record::provenance::format::Source;
 use crate::value::digest::{FieldHasher, hex};
 
 /// What was learnt; `missing` tells why the rest was not.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evidence {
-    pub(crate) vcs: Option<String>,
-    pub(crate) revision: Option<String>,
-    pub(crate) dirty: Option<bool>,
-    pub(crate) diff_sha256: Option<String>,
-    pub(crate) branch: Option<String>,
-    pub(crate) remote: Option<String>,
+    /// Without the tree and its files.
+    pub(crate) source: Source,
     pub(crate) missing: Vec<Missing>,
     /// The files that make the tree dirty, from the top of the repository or from the workspace.
     pub(crate) changed: Vec<String>,
@@ -60,17 +57,17 @@ impl Git {
         let mut evidence = Evidence::default();
         let top = session.ask(&["rev-parse", "--show-toplevel"]).map(|top| path_of_line(&top));
         let Some(top) = evidence.note(top) else { return evidence };
-        evidence.vcs = Some("git".to_owned());
-        evidence.revision = evidence.note(session.revision());
-        evidence.branch = evidence.note(session.branch());
+        evidence.source.vcs = Some("git".to_owned());
+        evidence.source.revision = evidence.note(session.revision());
+        evidence.source.branch = evidence.note(session.branch());
         evidence.missing.extend(session.peculiarities(&top));
-        evidence.remote = session.remote(evidence.branch.as_deref());
+        evidence.source.remote = session.remote(evidence.source.branch.as_deref());
         let changes = session.changes(&top, sources);
         if let Some(changes) = evidence.note(changes) {
-            evidence.dirty = Some(changes.exist());
-            if changes.exist() && evidence.revision.is_some() {
+            evidence.source.dirty = Some(changes.exist());
+            if changes.exist() && evidence.source.revision.is_some() {
                 let diff = session.diff_sha256(&changes, sources);
-                evidence.diff_sha256 = evidence.note(diff);
+                evidence.source.diff_sha256 = evidence.note(diff);
             }
             evidence.changed = changes.names();
         }

@@ -104,11 +104,11 @@ fn a_clean_tree_has_a_revision_and_no_reason() {
     repository.write("x.rs", "1");
     repository.commit_all();
     let evidence = repository.evidence(&["x.rs"]);
-    assert_eq!((evidence.dirty, evidence.reason()), (Some(false), None));
-    assert_eq!(evidence.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
-    assert_eq!((evidence.branch.as_deref(), evidence.remote), (Some("main"), None));
-    assert_eq!(evidence.diff_sha256, None);
-    assert_eq!(evidence.vcs.as_deref(), Some("git"));
+    assert_eq!((evidence.source.dirty, evidence.reason()), (Some(false), None));
+    assert_eq!(evidence.source.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
+    assert_eq!((evidence.source.branch.as_deref(), evidence.source.remote), (Some("main"), None));
+    assert_eq!(evidence.source.diff_sha256, None);
+    assert_eq!(evidence.source.vcs.as_deref(), Some("git"));
 }
 
 #[test]
@@ -118,14 +118,14 @@ fn a_changed_tracked_file_and_an_untracked_source_make_the_tree_dirty() {
     repository.write("README.md", "1");
     repository.commit_all();
     repository.write("README.md", "2");
-    assert_eq!(repository.evidence(&["x.rs"]).dirty, Some(true));
+    assert_eq!(repository.evidence(&["x.rs"]).source.dirty, Some(true));
     repository.run(&["checkout", "-q", "README.md"]);
     repository.write("notes.txt", "untracked, no source");
-    assert_eq!(repository.evidence(&["x.rs"]).dirty, Some(false));
+    assert_eq!(repository.evidence(&["x.rs"]).source.dirty, Some(false));
     repository.write("deep/new ä.rs", "untracked source");
-    assert_eq!(repository.evidence(&["x.rs", "deep/new ä.rs"]).dirty, Some(true));
+    assert_eq!(repository.evidence(&["x.rs", "deep/new ä.rs"]).source.dirty, Some(true));
     repository.write(".git/info/exclude", "deep\n");
-    assert_eq!(repository.evidence(&["x.rs", "deep/new ä.rs"]).dirty, Some(false));
+    assert_eq!(repository.evidence(&["x.rs", "deep/new ä.rs"]).source.dirty, Some(false));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn the_export_directory_never_makes_a_tree_dirty() {
     repository.commit_all();
     repository.write("exports/runs/ippo_0.json", "2");
     repository.write("exports/new.rs", "");
-    assert_eq!(repository.evidence(&["x.rs"]).dirty, Some(false));
+    assert_eq!(repository.evidence(&["x.rs"]).source.dirty, Some(false));
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn a_workspace_below_the_top_of_its_repository_is_judged_as_well() {
     repository.commit_all();
     let root = repository.path().join("rust");
     repository.write("rust/exports/log", "2");
-    assert_eq!(evidence_at(&plain_git(), &root, &["x.rs"]).dirty, Some(false));
+    assert_eq!(evidence_at(&plain_git(), &root, &["x.rs"]).source.dirty, Some(false));
     repository.write("rust/y.rs", "");
-    assert_eq!(evidence_at(&plain_git(), &root, &["x.rs", "y.rs"]).dirty, Some(true));
+    assert_eq!(evidence_at(&plain_git(), &root, &["x.rs", "y.rs"]).source.dirty, Some(true));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_repository_without_a_commit_says_so() {
     repository.write("x.rs", "1");
     let evidence = repository.evidence(&["x.rs"]);
     assert_eq!(reason(&evidence), "the git repository has no commit yet");
-    assert_eq!((evidence.revision, evidence.dirty), (None, Some(true)));
+    assert_eq!((evidence.source.revision, evidence.source.dirty), (None, Some(true)));
 }
 
 #[test]
@@ -167,7 +167,10 @@ fn a_directory_without_a_repository_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let evidence = evidence_at(&plain_git(), dir.path(), &[]);
     assert_eq!(reason(&evidence), "not a git repository");
-    assert_eq!((evidence.vcs, evidence.revision, evidence.dirty), (None, None, None));
+    assert_eq!(
+        (evidence.source.vcs, evidence.source.revision, evidence.source.dirty),
+        (None, None, None)
+    );
 }
 
 #[test]
@@ -187,14 +190,17 @@ fn a_detached_checkout_and_a_worktree_have_a_revision() {
     repository.run(&["checkout", "-q", "--detach"]);
     let detached = repository.evidence(&["x.rs"]);
     assert_eq!(reason(&detached), "the checkout is detached: it is on no branch");
-    assert_eq!((detached.revision.as_ref(), detached.branch), (Some(&revision), None));
+    assert_eq!(
+        (detached.source.revision.as_ref(), detached.source.branch),
+        (Some(&revision), None)
+    );
     let elsewhere = tempfile::tempdir().unwrap();
     let worktree = elsewhere.path().join("worktree");
     repository.run(&["worktree", "add", "-q", worktree.to_str().unwrap()]);
     let evidence = evidence_at(&plain_git(), &worktree, &["x.rs"]);
     assert_eq!(evidence.missing, [Missing::Worktree]);
-    assert_eq!((evidence.revision, evidence.dirty), (Some(revision), Some(false)));
-    assert_eq!(evidence.branch.as_deref(), Some("worktree"));
+    assert_eq!((evidence.source.revision, evidence.source.dirty), (Some(revision), Some(false)));
+    assert_eq!(evidence.source.branch.as_deref(), Some("worktree"));
 }
 
 #[test]
@@ -207,8 +213,11 @@ fn a_shallow_clone_has_all_values_and_says_what_it_is() {
     let clone = repository.cloned(&["--depth", "1"]);
     let evidence = clone.evidence(&["x.rs"]);
     assert_eq!(evidence.missing, [Missing::Shallow]);
-    assert_eq!(evidence.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
-    assert_eq!((evidence.branch.as_deref(), evidence.dirty), (Some("main"), Some(false)));
+    assert_eq!(evidence.source.revision.unwrap(), repository.run(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(
+        (evidence.source.branch.as_deref(), evidence.source.dirty),
+        (Some("main"), Some(false))
+    );
     assert_eq!(repository.cloned(&[]).evidence(&["x.rs"]).missing, []);
 }
 
@@ -224,12 +233,15 @@ fn a_submodule_and_the_repository_that_holds_it_say_what_they_are() {
     outer.commit_all();
     let sources = ["x.rs", "dep/lib.rs"];
     let evidence = outer.evidence(&sources);
-    assert_eq!((evidence.missing, evidence.dirty), (vec![Missing::HasSubmodules], Some(false)));
+    assert_eq!(
+        (evidence.missing, evidence.source.dirty),
+        (vec![Missing::HasSubmodules], Some(false))
+    );
     let inside = evidence_at(&plain_git(), &outer.path().join("dep"), &["lib.rs"]);
-    assert_eq!((inside.missing, inside.dirty), (vec![Missing::InSubmodule], Some(false)));
-    assert_eq!(inside.revision.unwrap(), inner.run(&["rev-parse", "HEAD"]).trim());
+    assert_eq!((inside.missing, inside.source.dirty), (vec![Missing::InSubmodule], Some(false)));
+    assert_eq!(inside.source.revision.unwrap(), inner.run(&["rev-parse", "HEAD"]).trim());
     outer.write("dep/lib.rs", "2");
-    assert_eq!(outer.evidence(&sources).dirty, Some(true));
+    assert_eq!(outer.evidence(&sources).source.dirty, Some(true));
 }
 
 #[test]
@@ -237,7 +249,7 @@ fn the_remote_is_the_one_that_the_branch_follows_and_has_no_credentials() {
     let Some(repository) = Repository::new() else { return };
     repository.write("x.rs", "1");
     repository.commit_all();
-    let remote = || repository.evidence(&["x.rs"]).remote;
+    let remote = || repository.evidence(&["x.rs"]).source.remote;
     repository.run(&["remote", "add", "backup", "git@backup:x.git"]);
     assert_eq!(remote().as_deref(), Some("backup:x.git"));
     repository.run(&["remote", "add", "origin", "https://user:token@host/x.git"]);
@@ -257,7 +269,7 @@ fn the_hash_of_the_difference_depends_on_the_sources_alone() {
     repository.write("README.md", "1");
     repository.write("exports/old.rs", "1");
     repository.commit_all();
-    let hash = |sources: &[&str]| repository.evidence(sources).diff_sha256;
+    let hash = |sources: &[&str]| repository.evidence(sources).source.diff_sha256;
     assert_eq!(hash(&["x.rs"]), None);
     repository.write("x.rs", "2");
     let changed = hash(&["x.rs"]);
@@ -306,7 +318,7 @@ mod unix {
         }
         let evidence = repository.evidence(&["x.rs"]);
         assert!(reason(&evidence).contains("belongs to another user"), "{evidence:?}");
-        assert_eq!(evidence.revision, None);
+        assert_eq!(evidence.source.revision, None);
     }
 
     fn script(dir: &Path, text: &str) -> Git {
