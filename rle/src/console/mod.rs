@@ -4,8 +4,7 @@
 //!
 //! - `text`: how numbers, times and text from data are written.
 //! - `environment`: what the environment says about the display.
-//! - `tally`: how many slots are complete, reused, failed or left, and how long the rest takes.
-//! - `running`: the slots that run now, and when each is due for a plain line.
+//! - `slots`: how many slots ended, those that run now, and how long the rest takes.
 //! - `slot_log`: the log file of a slot.
 //! - `status_area`: the bars at the bottom of the terminal, and their bytes.
 //! - `stderr`: all writing to stderr: bars at the bottom, log lines above them.
@@ -16,8 +15,8 @@
 mod environment;
 #[cfg(feature = "cli")]
 mod logging;
-mod running;
 mod slot_log;
+mod slots;
 #[cfg(feature = "cli")]
 mod status_area;
 #[cfg(feature = "cli")]
@@ -25,7 +24,6 @@ mod stderr;
 mod suite;
 #[cfg(feature = "cli")]
 mod table;
-mod tally;
 mod text;
 
 #[cfg(feature = "cli")]

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::running::RunningSlot;
+use super::slots::RunningSlot;
 use super::text::{count_text, display_width, duration_text, escape_controls, fit};
 
 /// One line at the bottom of the terminal.

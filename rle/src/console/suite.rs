@@ -6,8 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::running::RunningSlot;
-use super::tally::{Tally, word};
+use super::slots::{RunningSlot, Tally, word};
 use crate::record::SlotOutcome;
 use crate::run::Progress;
 use crate::sync::{Condvar, Mutex};

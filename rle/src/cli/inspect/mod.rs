@@ -9,8 +9,7 @@
 //! - `files`: the files of the wanted groups and algorithms.
 //! - `label`: the names under which people know algorithms.
 //! - `comparable`: which times are of hardware alike.
-//! - `times`: how long runs took.
-//! - `stages`: stages that nobody has declared.
+//! - `times`: how long runs took, and stages that nobody has declared.
 //! - `locks`: lock files, held or free.
 
 mod comparable;
@@ -18,13 +17,14 @@ mod files;
 mod label;
 mod locks;
 mod place;
-mod stages;
 mod times;
 mod walk;
 
 pub(crate) use comparable::{TimeHardware, TimeWarning, ranges};
 pub(crate) use files::{Scope, Wanted};
 pub(crate) use locks::{FoundLock, LockState, LocksRequest, locks};
-pub(crate) use stages::{CheckedStages, unknown_stages};
-pub(crate) use times::{AlgorithmTimes, TimeEntry, TimeSet, Times, TimesRequest, algorithm_times};
+pub(crate) use times::{
+    AlgorithmTimes, CheckedStages, TimeEntry, TimeSet, Times, TimesRequest, algorithm_times,
+    unknown_stages,
+};
 pub(crate) use walk::FileProblem;

@@ -2,12 +2,10 @@
 //!
 //! Never fails: what git does not tell is named as missing.
 //!
-//! - `remote`: an address without credentials.
 //! - `session`: asks git, within a time limit, or says why there is no answer.
 //! - `evidence`: the questions about a source tree, and what follows from the answers.
 
 mod evidence;
-mod remote;
 mod session;
 
 #[cfg(test)]
