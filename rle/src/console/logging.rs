@@ -122,7 +122,6 @@ where
         .with_filter(console_filter);
     let slot = layer()
         .with_ansi(false)
-        .with_timer(FullTime)
         .with_writer(SlotWriter::current)
         .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(slot_filter));
     let change = move |filter: &Filter| {
@@ -151,15 +150,6 @@ impl FormatTime for ShortTime {
     fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         writer.write_str(time.split_once('T').map_or(time.as_str(), |(_, time)| time))
-    }
-}
-
-/// The whole time, UTC, to the microsecond.
-struct FullTime;
-
-impl FormatTime for FullTime {
-    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
-        write!(writer, "{}", slot_log::timestamp())
     }
 }
 

@@ -154,21 +154,16 @@ pub(crate) fn decide(
     policy: Policy<'_>,
 ) -> Decision {
     let head = match state {
-        RecordState::Missing => {
-            return Decision::run(vec![Reason::plain("no record yet")], false);
-        }
+        RecordState::Missing => return Decision::run(vec![Reason::plain("no record yet")], false),
         RecordState::Unusable(problem) => {
             let text = format!("asked for with --rerun {slot}; its record {problem}");
             return Decision::run(vec![Reason::plain(text)], true);
         }
         RecordState::Head(head) => head.as_ref(),
     };
-    let complete = head.status == RunStatus::Complete;
     if policy.rerun {
-        return Decision::run(
-            vec![Reason::plain(format!("asked for with --rerun {slot}"))],
-            complete,
-        );
+        let reason = Reason::plain(format!("asked for with --rerun {slot}"));
+        return Decision::run(vec![reason], head.status == RunStatus::Complete);
     }
     if let Some(reason) = unfinished(head) {
         return Decision::run(vec![reason], false);

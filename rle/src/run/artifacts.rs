@@ -162,19 +162,18 @@ pub(crate) fn contained_path(root: &Path, name: &str) -> Result<PathBuf, Error> 
             root.display()
         ))
     };
-    if name.is_empty() {
-        return Err(refused("is empty"));
-    }
-    if name.contains('\0') {
-        return Err(refused("holds a NUL"));
-    }
-    if Path::new(name).is_absolute() {
-        return Err(refused("is absolute"));
-    }
     let plain = |part: &str| !matches!(part, "" | "." | "..");
     let normal = |part| matches!(part, Component::Normal(_));
-    if !name.split('/').all(plain) || !Path::new(name).components().all(normal) {
-        return Err(refused("has a part that is empty, `.` or `..`"));
+    let is_plain = name.split('/').all(plain) && Path::new(name).components().all(normal);
+    for (is_wrong, problem) in [
+        (name.is_empty(), "is empty"),
+        (name.contains('\0'), "holds a NUL"),
+        (Path::new(name).is_absolute(), "is absolute"),
+        (!is_plain, "has a part that is empty, `.` or `..`"),
+    ] {
+        if is_wrong {
+            return Err(refused(problem));
+        }
     }
     let path = root.join(name);
     if let Some(link) = leaving_link(root, &path)? {
@@ -303,6 +302,16 @@ pub(crate) fn list_directory(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         Ok(entries) => entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Removes a file, if it is there.
+pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -14,10 +14,7 @@ pub(crate) const LEARNER: &str = "learner";
 const STREAM_VERSION: &str = "rle-stream-v1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seeds {
-    learner: u64,
-    by_domain: BTreeMap<String, u64>,
-}
+pub(crate) struct Seeds(BTreeMap<String, u64>);
 
 impl Seeds {
     /// The seeds of run `run_idx`: the learner's, and those that the suite maps for it.
@@ -42,20 +39,20 @@ impl Seeds {
             )));
         }
         by_domain.insert(LEARNER.to_owned(), learner);
-        Ok(Self { learner, by_domain })
+        Ok(Self(by_domain))
     }
 
     pub(crate) fn learner(&self) -> u64 {
-        self.learner
+        self.0[LEARNER]
     }
 
     pub(crate) fn by_domain(&self) -> &BTreeMap<String, u64> {
-        &self.by_domain
+        &self.0
     }
 
     /// 64 bits for `domain`; `extra` fields set related streams apart.
     pub(crate) fn stream(&self, env_name: &str, domain: &str, extra: &[&[u8]]) -> u64 {
-        let root = self.by_domain.get(domain).copied().unwrap_or(self.learner);
+        let root = self.0.get(domain).copied().unwrap_or(self.learner());
         let mut hasher = FieldHasher::new(STREAM_VERSION);
         for field in [env_name.as_bytes(), &root.to_le_bytes(), domain.as_bytes()] {
             hasher.field(field);

@@ -5,7 +5,7 @@
 //! exits. Handlers are in force from the start of a suite to its end; before and after, signals
 //! have the effect that they had.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -247,14 +247,10 @@ fn idle() -> Arc<AtomicBool> {
 
 /// Counts the suites that listen: signals have their default effect when none does.
 fn activity(begins: bool) {
-    static ACTIVE: AtomicU32 = AtomicU32::new(0);
-    let before = if begins {
-        ACTIVE.fetch_add(1, Ordering::SeqCst)
-    } else {
-        ACTIVE.fetch_sub(1, Ordering::SeqCst)
-    };
-    let active = if begins { before + 1 } else { before.saturating_sub(1) };
-    idle().store(active == 0, Ordering::SeqCst);
+    static ACTIVE: Mutex<u32> = Mutex::new(0);
+    let mut active = ACTIVE.lock();
+    *active = if begins { *active + 1 } else { active.saturating_sub(1) };
+    idle().store(*active == 0, Ordering::SeqCst);
 }
 
 #[cfg(test)]

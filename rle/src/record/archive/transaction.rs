@@ -255,16 +255,16 @@ fn finish(export_dir: &Path, directory: &Path, journal: &Journal) -> Result<(), 
     }
     failpoint()?;
     if directory.exists() {
-        remove_file(&directory.join(JOURNAL))?;
+        artifacts::remove_file(&directory.join(JOURNAL))?;
         failpoint()?;
-        remove_file(&directory.join(LOCK))?;
+        artifacts::remove_file(&directory.join(LOCK))?;
         sync_directory(directory)?;
     }
     Ok(())
 }
 
 fn clear_lock(directory: &Path, lock: FileLock) -> Result<(), Error> {
-    remove_file(&directory.join(LOCK))?;
+    artifacts::remove_file(&directory.join(LOCK))?;
     drop(lock);
     Ok(())
 }
@@ -326,15 +326,6 @@ fn remove(path: &Path) -> Result<(), Error> {
     let removed = if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.map_err(Error::cannot("remove", path))?;
     path.parent().map_or(Ok(()), sync_directory)
-}
-
-fn remove_file(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path, error))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A path below the export directory, relative to it.

@@ -73,7 +73,7 @@ pub(crate) fn add_totals(sums: &mut BTreeMap<String, StageSum>, totals: &[StageT
 /// A checkpoint to go on from: the newest one that belongs to this request and is whole.
 #[derive(Clone, Debug)]
 pub struct Latest {
-    pub(super) manifest: Arc<Manifest>,
+    pub(crate) manifest: Arc<Manifest>,
     pub(super) generation: PathBuf,
 }
 
@@ -121,10 +121,6 @@ impl Latest {
             highest_step: Some(logged.step),
             last_values: logged.last_values.to().unwrap_or_default(),
         })
-    }
-
-    pub(crate) fn manifest(&self) -> &Manifest {
-        &self.manifest
     }
 }
 

@@ -167,15 +167,13 @@ fn verify(home: &Path, manifest: &Manifest) -> Result<(), String> {
         if !relative.starts_with(&generation) {
             return Err(format!("payload `{}` is not in its generation", payload.path));
         }
-        let path = home.join(relative);
-        let real = fs::canonicalize(&path)
-            .map_err(|error| format!("payload `{}`: {error}", payload.path))?;
+        let unreadable = |error: io::Error| format!("payload `{}`: {error}", payload.path);
+        let real = fs::canonicalize(home.join(relative)).map_err(unreadable)?;
         let root = fs::canonicalize(home).map_err(|error| error.to_string())?;
         if !real.starts_with(root) {
             return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
         }
-        let digest =
-            hash_file(&real).map_err(|error| format!("payload `{}`: {error}", payload.path))?;
+        let digest = hash_file(&real).map_err(unreadable)?;
         if digest.bytes != payload.bytes || hex(&digest.sha256) != payload.sha256 {
             return Err(format!("payload `{}` changed", payload.path));
         }
@@ -291,13 +289,7 @@ fn tidy(home: &Path, offered: Option<u64>) -> Result<(), Error> {
 
 /// A generation goes manifest first, so that what is left of it never looks whole.
 fn remove(generation: &Path) -> Result<(), Error> {
-    let manifest = generation.join(MANIFEST);
-    match fs::remove_file(&manifest) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("remove", &manifest, error));
-        }
-        _ => {}
-    }
+    artifacts::remove_file(&generation.join(MANIFEST))?;
     fs::remove_dir_all(generation).map_err(Error::cannot("remove", generation))
 }
 

@@ -21,7 +21,7 @@ fn setup(export: &Path, latest: Option<Latest>) -> Setup {
         request_hash: REQUEST.to_owned(),
         enabled: true,
         attempt: 1,
-        seconds_before: latest.as_ref().map_or(0.0, |latest| latest.manifest().seconds),
+        seconds_before: latest.as_ref().map_or(0.0, |latest| latest.manifest.seconds),
         latest,
         stop_at_save: None,
     }
@@ -319,10 +319,10 @@ fn seconds_and_stage_times_add_up_over_attempts() {
     let checkpoint = Checkpoint::new(setup(export.path(), Some(latest)));
     checkpoint.save(()).unwrap();
     let (latest, _) = offered(&export);
-    let seconds = latest.manifest().seconds;
+    let seconds = latest.manifest.seconds;
     assert!((1000.5..1100.0).contains(&seconds), "{seconds}");
     let train = StageSum { seconds: 7.0, calls: 3 };
-    assert_eq!(latest.manifest().stages, BTreeMap::from([("train".to_owned(), train)]));
+    assert_eq!(latest.manifest.stages, BTreeMap::from([("train".to_owned(), train)]));
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(in crate::suite) fn fail_lost(
 /// checkpoint where it was killed.
 pub(in crate::suite) fn segments_before(before: &Before) -> Vec<Segment> {
     let Some(latest) = &before.latest else { return Vec::new() };
-    let manifest = latest.manifest();
+    let manifest = &latest.manifest;
     let mut segments: Vec<Segment> = Vec::new();
     for attempt in &before.attempts {
         if attempt.resumed_from.is_none() {

@@ -49,7 +49,7 @@ impl Plan {
         Ok(match found {
             Found::Nothing => decision,
             Found::Latest { latest, problems } if wanted => {
-                let manifest = latest.manifest();
+                let manifest = &latest.manifest;
                 let mut text = format!(
                     "goes on from checkpoint {}, saved at {} after {:.1} s",
                     manifest.sequence, manifest.saved_at, manifest.seconds
