@@ -78,8 +78,9 @@ fn carry_out(
     let mut config = suite().map_err(|error| {
         Error::usage(format!("the suite's configuration: {}", chain_text(error.as_ref(), ": ")))
     })?;
-    if config.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir() {
-        config.source_dir = Some(program.manifest_dir.into());
+    if config.provenance.source_dir.is_none() && std::path::Path::new(program.manifest_dir).is_dir()
+    {
+        config.provenance.source_dir = Some(program.manifest_dir.into());
     }
     let request = layers::assign_all(config, &invocation, &specs)?;
     console::set_level(request.config.log.level.as_deref());

@@ -82,27 +82,31 @@ fn devices(plan: &Plan, mode: Mode) -> Result<Option<Devices>, Error> {
     let options = &plan.options;
     #[cfg(feature = "cli")]
     if mode == Mode::Program {
-        if options.jobs == 1 && options.timeout.is_none() && options.gpus_per_run == 0 {
+        if options.execution.jobs == 1
+            && options.execution.timeout.is_none()
+            && options.execution.gpus_per_run == 0
+        {
             return Ok(None);
         }
-        let (jobs, gpus) = (options.jobs as usize, options.gpus_per_run as usize);
+        let (jobs, gpus) =
+            (options.execution.jobs as usize, options.execution.gpus_per_run as usize);
         return Devices::new(jobs, gpus, |name| std::env::var(name).ok()).map(Some);
     }
     #[cfg(not(feature = "cli"))]
     let Mode::Library = mode;
-    if options.jobs > 1 {
+    if options.execution.jobs > 1 {
         return Err(Error::usage(format!(
             "jobs({}): only a program made by #[rle::main] can run slots in processes of their own, \
              because it can start itself again for one slot; use #[rle::main], or start several \
              processes with their own run_numbers",
-            options.jobs
+            options.execution.jobs
         )));
     }
-    if options.gpus_per_run > 0 {
+    if options.execution.gpus_per_run > 0 {
         return Err(Error::usage(format!(
             "gpus_per_run({}): only a program made by #[rle::main] can give a run GPUs of its own, \
              because they are set for a process; use #[rle::main], or set CUDA_VISIBLE_DEVICES",
-            options.gpus_per_run
+            options.execution.gpus_per_run
         )));
     }
     Ok(None)
@@ -167,7 +171,7 @@ fn make_dirs(wanted: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<(), Error> {
 
 /// Runs slots in this process, one after the other.
 fn run_here(start: &Start, console: &SuiteConsole, stop: &Stop) -> (Vec<SlotOutcome>, Vec<Unsent>) {
-    let _listener = Listener::begin(stop, start.plan.options.stop_after, || {});
+    let _listener = Listener::begin(stop, start.plan.options.execution.stop_after, || {});
     let runner = SlotRunner::new(&start.plan, console, stop);
     let outcomes = schedule::run_all(start, stop, |slot| runner.run(slot));
     (outcomes, runner.end())
@@ -191,7 +195,7 @@ fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {
 /// With `--restart-completed-runs`: archives each algorithm's set of which every run of the window
 /// is requested and complete, so that it is computed afresh.
 fn archive_complete_sets(start: &mut Start) -> Result<(), Error> {
-    if !start.plan.options.restart_completed_runs {
+    if !start.plan.options.records.restart_completed_runs {
         return Ok(());
     }
     for (slug, runs) in start.complete_sets() {

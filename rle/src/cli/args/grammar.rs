@@ -2,7 +2,7 @@
 
 use super::command::CommandSpec;
 use crate::algorithm::AlgorithmSpec;
-use crate::suite::config::settings::{SETTINGS, Setting};
+use crate::suite::config::settings::{Setting, settings};
 
 /// The words that a program understands.
 pub(in crate::cli) struct Grammar<'a> {
@@ -29,7 +29,7 @@ impl Grammar<'_> {
 
 /// The setting of an option, `num-runs`.
 pub(super) fn setting_of(long: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| is_option_of(setting.key, long))
+    settings().find(|setting| is_option_of(setting.key, long))
 }
 
 /// Whether `long` is the option of a key: the key with `-` for `_`.

@@ -19,7 +19,7 @@ use clap_complete::Shell;
 
 use crate::Error;
 use crate::console::escape_log_text;
-use crate::suite::config::settings::SETTINGS;
+use crate::suite::config::settings::settings;
 
 pub(super) use command::{Command, CommandKind, FILE_COMMANDS, PROGRAM_COMMANDS};
 pub(super) use grammar::Grammar;
@@ -128,7 +128,7 @@ fn print_completions(shell: &str, grammar: &Grammar<'_>) -> Result<u8, Error> {
 impl Invocation {
     /// Whether an option means something else to this command than to a start.
     pub(super) fn is_about_files(&self, key: &str) -> bool {
-        let setting = || SETTINGS.iter().find(|setting| setting.key == key);
+        let setting = || settings().find(|setting| setting.key == key);
         self.command.reads_files()
             && (key == "algorithms"
                 || setting().is_some_and(|setting| !setting.only_for.is_empty()))

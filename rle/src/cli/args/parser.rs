@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command as Clap};
 use super::command::{Command, CommandKind, CommandSpec};
 use super::grammar::{Grammar, setting_of};
 use crate::suite::config::selection::flag_option;
-use crate::suite::config::settings::{Kind, SETTINGS, Setting};
+use crate::suite::config::settings::{Kind, SECTIONS, Setting, settings};
 
 /// The shells that have completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -136,17 +136,18 @@ impl Grammar<'_> {
 
     /// Adds the options of one command.
     fn with_options(&self, clap: Clap, command: Command, flags: bool) -> Clap {
-        let settings = SETTINGS.iter().filter(|setting| command.takes(setting));
         let mut clap = clap.args_override_self(true).next_display_order(None);
-        for setting in settings {
-            let Some(help) = (self.describe)(setting) else { continue };
-            let arg = option(setting, help);
-            clap = clap.arg(match setting.only_for {
-                // The one option without which its command cannot do anything.
-                _ if setting.key == "keep" => arg.required(true),
-                [] if !command.reads_files() => arg.help_heading(heading(setting.key)),
-                _ => arg,
-            });
+        for section in &SECTIONS {
+            for setting in section.settings.iter().filter(|setting| command.takes(setting)) {
+                let Some(help) = (self.describe)(setting) else { continue };
+                let arg = option(setting, help);
+                clap = clap.arg(match setting.only_for {
+                    // The one option without which its command cannot do anything.
+                    _ if setting.key == "keep" => arg.required(true),
+                    [] if !command.reads_files() => arg.help_heading(section.heading),
+                    _ => arg,
+                });
+            }
         }
         if flags { self.with_flags(clap) } else { clap }
     }
@@ -169,15 +170,21 @@ impl Grammar<'_> {
     }
 
     fn with_most_used(clap: Clap) -> Clap {
-        let most_used = SETTINGS.iter().filter(|setting| MOST_USED.contains(&setting.key));
-        most_used.fold(clap.next_display_order(None), |clap, setting| {
-            clap.arg(option(setting, setting.help).help_heading(heading(setting.key)))
-        })
+        let mut clap = clap.next_display_order(None);
+        for section in &SECTIONS {
+            let most_used =
+                section.settings.iter().filter(|setting| MOST_USED.contains(&setting.key));
+            clap = clap.args(
+                most_used
+                    .map(|setting| option(setting, setting.help).help_heading(section.heading)),
+            );
+        }
+        clap
     }
 
     /// Adds the options that all commands of a program without a suite have.
     fn with_common(&self, clap: Clap) -> Clap {
-        let common = SETTINGS.iter().filter(|setting| {
+        let common = settings().filter(|setting| {
             let mut commands = self.commands_that_read_files();
             commands.all(|command| command.takes(setting))
         });
@@ -256,18 +263,4 @@ fn option(setting: &Setting, help: &'static str) -> Arg {
 fn bool_arg(key: String, option: &str) -> Arg {
     let long = option.trim_start_matches("--").to_owned();
     Arg::new(key).long(long).value_name("BOOL").num_args(0..=1)
-}
-
-/// The part of a command's help in which a setting of the suite stands.
-fn heading(key: &str) -> &'static str {
-    match key {
-        "num_runs" | "run_numbers" | "base_seed" | "algorithms" | "just_vis" => "Selection",
-        "jobs" | "gpus_per_run" | "fail_fast" | "retries" | "timeout" | "stop_after"
-        | "on_busy" => "Execution",
-        "config" | "set" => "Configuration",
-        "export_dir" | "dry_run" | "format" => "Output",
-        key if key.starts_with("provenance") => "Provenance",
-        key if key.starts_with("log_") => "Logging",
-        _ => "Records and checkpoints",
-    }
 }

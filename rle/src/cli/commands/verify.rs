@@ -68,7 +68,7 @@ pub(in crate::cli) fn interruption(
     format: Format,
 ) -> Result<u8, Error> {
     let (export_dir, mut slots) = Start::slots_of(config.clone(), specs)?;
-    if config.run_numbers.is_none() {
+    if config.selection.run_numbers.is_none() {
         let first = slots.iter().map(SlotId::run_idx).min();
         slots.retain(|slot| Some(slot.run_idx()) == first);
     }

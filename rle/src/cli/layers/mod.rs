@@ -13,7 +13,7 @@ use crate::record::identity::EXCLUDED_COMMON_KEYS;
 use crate::suite::SuiteConfig;
 use crate::suite::config::raw::{Given, Raw, parse_bool, parse_uint};
 use crate::suite::config::selection::flag_option;
-use crate::suite::config::settings::{self, Kind, LOG_SECTION, SETTINGS};
+use crate::suite::config::settings::{self, Kind, LOG_SECTION, settings};
 use crate::value::Value;
 
 use super::args::Invocation;
@@ -109,8 +109,7 @@ fn variable(
 /// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
 /// and `RLE_HELP` ask for nothing.
 fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
-    SETTINGS
-        .iter()
+    settings()
         .filter(|setting| setting.kind != Kind::Switch && setting.key != "config")
         .filter(|setting| setting.only_for.is_empty())
         .map(|setting| setting.key)
@@ -248,16 +247,16 @@ impl<'a> Layers<'a> {
     }
 
     fn is_layered(&self, key: &str) -> bool {
-        SETTINGS.iter().any(|setting| setting.layered && setting.key == key)
+        settings().any(|setting| setting.field.is_some() && setting.key == key)
             || self.flags().contains(&key)
     }
 
     /// First words of what may be set or stand in a configuration file.
     pub(super) fn roots(&self) -> Vec<&'a str> {
-        let layered = SETTINGS.iter().filter(|setting| setting.layered).map(|setting| setting.key);
+        let layered = settings().filter(|setting| setting.field.is_some());
         let mut roots: Vec<&str> =
             ["env_config", "common_config", "algorithm_configs", "variants", LOG_SECTION].into();
-        roots.extend(layered.chain(self.flags()));
+        roots.extend(layered.map(|setting| setting.key).chain(self.flags()));
         roots
     }
 }

@@ -39,14 +39,14 @@ fn an_option_outranks_the_same_key_of_the_shared_configuration() {
     let config = SuiteConfig::new("e").common("just_vis", true);
     let mut config = assigned(config, &[("just_vis", "false")], &[]).unwrap();
     crate::suite::config::selection::separate_common(&mut config, &[]).unwrap();
-    assert!(!config.just_vis);
+    assert!(!config.selection.just_vis);
 }
 
 #[test]
 fn variables_give_options_but_neither_help_nor_version() {
     let variables = [("RLE_NUM_RUNS", "3"), ("RLE_BASE_SEED", ""), ("RLE_VERSION", "1.2")];
     let config = assigned(SuiteConfig::new("e"), &[], &variables).unwrap();
-    assert_eq!((config.num_runs, config.base_seed), (3, 0));
+    assert_eq!((config.selection.num_runs, config.selection.base_seed), (3, 0));
     assert!(config.flags.is_empty());
 }
 
@@ -81,7 +81,7 @@ fn facts_are_added_one_by_one_and_keep_the_kind_that_they_have() {
         ],
         &[],
     );
-    let metadata = Value::Object(config.unwrap().provenance_metadata);
+    let metadata = Value::Object(config.unwrap().provenance.metadata);
     assert_eq!(metadata.to_string(), r#"{"build":8,"room":"5","ticket":"EXP-12=b"}"#);
     let message = assigned(suite(), &[("provenance", "build=new")], &[]).unwrap_err().to_string();
     assert!(message.starts_with("--provenance: ") && message.contains("build"), "{message}");
@@ -95,12 +95,12 @@ fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
     let mut layers = Layers { config, specs: &[], asked: Asked::default() };
     let table = Value::parse_json(br#"{"ticket": {"id": 12}}"#).unwrap();
     layers.assign("provenance", &Raw::Value(table), "f: provenance").unwrap();
-    let metadata = Value::Object(layers.config.provenance_metadata.clone());
+    let metadata = Value::Object(layers.config.provenance.metadata.clone());
     assert_eq!(metadata.to_string(), r#"{"build":7,"ticket":{"id":12}}"#);
     let text = Raw::Value(Value::from("a=b"));
     assert!(layers.assign("provenance", &text, "f: provenance").is_err());
     let config = assigned(layers.config, &[("provenance_mode", "require_clean")], &[]).unwrap();
-    assert_eq!(config.provenance_mode, ProvenanceMode::RequireClean);
+    assert_eq!(config.provenance.mode, ProvenanceMode::RequireClean);
     let message = assigned(config, &[("provenance_mode", "clean")], &[]).unwrap_err().to_string();
     assert!(
         message.starts_with("--provenance-mode: `clean` is not a provenance mode"),
@@ -112,6 +112,6 @@ fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
 fn packages_and_patterns_are_lists() {
     let given = [("provenance_packages", "burn, rand"), ("provenance_inputs", "[data/*.json]")];
     let config = assigned(SuiteConfig::new("x"), &given, &[]).unwrap();
-    assert_eq!(config.provenance_packages, ["burn", "rand"]);
-    assert_eq!(config.provenance_inputs, ["data/*.json"]);
+    assert_eq!(config.provenance.packages, ["burn", "rand"]);
+    assert_eq!(config.provenance.inputs, ["data/*.json"]);
 }

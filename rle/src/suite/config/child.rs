@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::names::SlotId;
-use crate::suite::config::settings::{Child, SETTINGS};
-use crate::suite::config::suite_config::SuiteConfig;
+use crate::suite::config::SuiteConfig;
+use crate::suite::config::settings::{Child, settings};
 
 impl SuiteConfig {
     /// The values of a worker.
@@ -29,7 +29,7 @@ impl SuiteConfig {
     fn inherited_by(&self, child: Child) -> Self {
         let mut config = self.clone();
         let mut defaults = Self::new(self.env_name.as_str());
-        let reset = SETTINGS.iter().filter(|setting| !setting.inherited_by.contains(&child));
+        let reset = settings().filter(|setting| !setting.inherited_by.contains(&child));
         for setting in reset {
             let Some(field) = setting.field else { continue };
             field(&mut config).copy_from(field(&mut defaults));
@@ -73,7 +73,7 @@ mod tests {
 
     /// What the child has of a setting whose value is not the default, and that value.
     fn in_child(key: &str, child: Child, default: &Value) -> (Value, Value) {
-        let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+        let setting = settings().find(|setting| setting.key == key).unwrap();
         let field = setting.field.unwrap();
         let mut config = SuiteConfig::new("maze");
         let raw = Raw::Text(other(key).to_owned());
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_worker_and_a_trial_inherit_of_every_setting_what_the_table_says() {
-        for setting in SETTINGS {
+        for setting in settings() {
             let Some(field) = setting.field else { continue };
             let default = field(&mut SuiteConfig::new("maze")).value();
             for child in [Child::Worker, Child::Trial] {
@@ -114,7 +114,7 @@ mod tests {
         let not_inherited =
             ["jobs", "gpus_per_run", "fail_fast", "retries", "timeout", "stop_after"];
         for key in not_inherited {
-            let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+            let setting = settings().find(|setting| setting.key == key).unwrap();
             assert_eq!(setting.inherited_by, [], "{key}");
         }
     }

@@ -1,7 +1,4 @@
-//! What is set about logging: no part of any request's identity.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! The words of logging's settings: backends, modes and levels.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,20 +8,6 @@ use crate::near_match;
 
 /// The levels of the console.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-
-/// The `[log]` section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LogSettings {
-    pub(crate) level: Option<String>,
-    /// None at all is TensorBoard, where this program has it.
-    pub(crate) backends: Option<Vec<Backend>>,
-    pub(crate) project: Option<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) dir: Option<PathBuf>,
-    pub(crate) mode: Option<LogModeSetting>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) flush_interval: Option<Duration>,
-}
 
 /// A mode as code gives it, or a vendor's word for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use crate::algorithm::{AlgorithmOverride, AlgorithmSpec};
 use crate::names::{SlotId, Slug};
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
+use crate::suite::config::SuiteConfig;
 use crate::suite::config::raw::{Given, Raw};
 use crate::suite::config::settings;
-use crate::suite::config::suite_config::SuiteConfig;
 use crate::value::Value;
 
 /// Moves what only selects or resumes out of the shared configuration, and refuses keys that
@@ -101,7 +101,7 @@ pub(crate) fn select_algorithms(
     config: &SuiteConfig,
     specs: &[AlgorithmSpec],
 ) -> Result<Vec<usize>, Error> {
-    if config.just_vis {
+    if config.selection.just_vis {
         return Ok(Vec::new());
     }
     if specs.is_empty() {
@@ -111,7 +111,7 @@ pub(crate) fn select_algorithms(
                 .to_owned(),
         ));
     }
-    if let Some(words) = &config.algorithms {
+    if let Some(words) = &config.selection.algorithms {
         return select_named(words, specs);
     }
     let is_on = |spec: &AlgorithmSpec| {
@@ -162,29 +162,29 @@ const MOST_RUNS: u32 = 1_000_000;
 /// # Errors
 /// When the window is empty, or an index is outside it or given twice.
 pub(crate) fn select_runs(config: &SuiteConfig) -> Result<Vec<u32>, Error> {
-    if config.num_runs == 0 {
+    if config.selection.num_runs == 0 {
         return Err(Error::usage("--num-runs is 0; it must be at least 1"));
     }
-    let Some(numbers) = &config.run_numbers else {
-        if config.num_runs > MOST_RUNS {
+    let Some(numbers) = &config.selection.run_numbers else {
+        if config.selection.num_runs > MOST_RUNS {
             return Err(Error::usage(format!(
                 "--num-runs {} is more than one start can plan ({MOST_RUNS}); choose some of them \
                  with --run-numbers",
-                config.num_runs
+                config.selection.num_runs
             )));
         }
-        return Ok((0..config.num_runs).collect());
+        return Ok((0..config.selection.num_runs).collect());
     };
     if numbers.is_empty() {
         return Err(Error::usage("--run-numbers is empty; give zero-based runs such as `0,2`"));
     }
     let mut seen = BTreeSet::new();
     for &number in numbers {
-        if number >= config.num_runs {
+        if number >= config.selection.num_runs {
             return Err(Error::usage(format!(
                 "--run-numbers: run {number} is outside the window of --num-runs {} (0 to {})",
-                config.num_runs,
-                config.num_runs - 1
+                config.selection.num_runs,
+                config.selection.num_runs - 1
             )));
         }
         if !seen.insert(number) {
@@ -238,6 +238,7 @@ pub(crate) fn rerun_slots(
     runs: &[u32],
 ) -> Result<Vec<SlotId>, Error> {
     config
+        .records
         .rerun
         .iter()
         .map(|word| {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::Error;
 use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, VariantOf};
 use crate::names::Slug;
+use crate::suite::config::Variant;
 use crate::suite::config::selection;
-use crate::suite::config::suite_config::Variant;
 
 /// The algorithms with their variants behind them, in the order of the variants' names.
 ///

@@ -19,7 +19,9 @@ pub(in crate::suite) fn run_all(
     let Plan { slots, options, .. } = &start.plan;
     let has_failed = AtomicBool::new(false);
     let run = |slot: usize| {
-        if stop.is_requested() || (options.fail_fast && has_failed.load(Ordering::Relaxed)) {
+        if stop.is_requested()
+            || (options.execution.fail_fast && has_failed.load(Ordering::Relaxed))
+        {
             return None;
         }
         let outcome = run(&slots[slot]);
@@ -38,12 +40,12 @@ pub(in crate::suite) fn run_all(
         }
         outcome
     };
-    for (slot, outcome) in in_parallel(options.jobs, &start.slots_to_run(), first) {
+    for (slot, outcome) in in_parallel(options.execution.jobs, &start.slots_to_run(), first) {
         outcomes[slot] = outcome;
     }
     let is_busy = |&slot: &usize| outcomes[slot] == SlotOutcome::Busy;
     let busy: Vec<usize> = (0..slots.len()).filter(is_busy).collect();
-    for (slot, outcome) in in_parallel(options.jobs, &busy, run) {
+    for (slot, outcome) in in_parallel(options.execution.jobs, &busy, run) {
         outcomes[slot] = outcome.unwrap_or(SlotOutcome::Busy);
     }
     outcomes

@@ -74,7 +74,7 @@ impl<'a> SlotRunner<'a> {
         };
         let log = self.open_log(slot);
         set_slot_log(Some(&log));
-        let outcome = with_retries(slot, self.plan.options.retries, self.stop, |retry| {
+        let outcome = with_retries(slot, self.plan.options.execution.retries, self.stop, |retry| {
             if retry > 0 {
                 self.prepares.forget_failures();
             }
@@ -94,7 +94,8 @@ impl<'a> SlotRunner<'a> {
     /// The slot's lock; none where another process holds it and is not waited for.
     fn lock(&self, slot: &PlannedSlot) -> Result<Option<FileLock>, Error> {
         let path = record::lock_path(&self.plan.facts.export_dir, &slot.id);
-        let gives_up = || self.plan.options.on_busy != OnBusy::Wait || self.stop.is_requested();
+        let gives_up =
+            || self.plan.options.execution.on_busy != OnBusy::Wait || self.stop.is_requested();
         lock::acquire(&path, SLOT_PATIENCE, gives_up, |holder| {
             tracing::info!("{} is held by another process ({holder}): waiting", slot.id);
         })
@@ -104,7 +105,7 @@ impl<'a> SlotRunner<'a> {
     fn held_by_another(&self, slot: &PlannedSlot) -> SlotOutcome {
         match self.plan.inspect(slot) {
             Ok(decision) if decision.action == SlotAction::Reuse => SlotOutcome::Reused,
-            _ if self.plan.options.on_busy == OnBusy::Fail => SlotOutcome::Failed {
+            _ if self.plan.options.execution.on_busy == OnBusy::Fail => SlotOutcome::Failed {
                 message: "another process holds this slot (--on-busy fail)".to_owned(),
             },
             _ => SlotOutcome::Busy,
@@ -165,7 +166,7 @@ impl<'a> SlotRunner<'a> {
         let mut whole = record::read_whole(&path)?;
         let fields = decision.accepted.iter().filter_map(|reason| reason.path.clone());
         whole.head.accepted.push(Accepted {
-            path: self.plan.options.accept.join(", "),
+            path: self.plan.options.records.accept.join(", "),
             differences: fields.collect(),
             request_hash: slot.identity.hash().to_owned(),
             accepted_at: now_text(),
@@ -204,7 +205,7 @@ impl<'a> SlotRunner<'a> {
         timing::describe_hardware(&self.plan.facts.export_dir.join(slot.id.slug().as_str()));
         let interrupt = interrupt_from_outside(head.clone(), path.clone());
         let running = Running { slot: slot.id.clone(), interrupt: Box::new(interrupt) };
-        self.stop.begin_run(running, self.plan.options.timeout);
+        self.stop.begin_run(running, self.plan.options.execution.timeout);
         let env = PrepareEnv { plan: self.plan, isolation: &self.isolation, console: self.console };
         let prepared = match self.prepares.value_for(&env, self.plan.algorithm(slot)) {
             Ok(prepared) => prepared,
@@ -245,7 +246,7 @@ impl<'a> SlotRunner<'a> {
             Err(failure) => return failed(log, head, failure.message),
         };
         if result.interrupted {
-            if let (true, Some(limit)) = (out_of_time, self.plan.options.timeout) {
+            if let (true, Some(limit)) = (out_of_time, self.plan.options.execution.timeout) {
                 let limit = humantime::format_duration(limit);
                 return failed(log, head, format!("did not end within --timeout {limit}"));
             }
@@ -300,7 +301,7 @@ impl<'a> SlotRunner<'a> {
             export_dir: self.plan.facts.export_dir.clone(),
             slot: slot.id.clone(),
             request_hash: slot.identity.hash().to_owned(),
-            enabled: self.plan.options.checkpoint_enabled,
+            enabled: self.plan.options.records.checkpoint_enabled,
             attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
             latest,
             seconds_before,

@@ -18,9 +18,9 @@ impl Plan {
     /// What would happen to a slot now. A record that may be neither used nor replaced is an error.
     pub(crate) fn decide(&self, slot: &PlannedSlot) -> Result<Decision, Error> {
         let policy = Policy {
-            resume: self.options.resume_completed_runs,
+            resume: self.options.records.resume_completed_runs,
             rerun: slot.rerun,
-            accept: &self.options.accept,
+            accept: &self.options.records.accept,
         };
         let state = record::read_state(&self.facts.export_dir, &slot.id)?;
         if let RecordState::Unusable(problem) = &state
@@ -41,7 +41,7 @@ impl Plan {
 
     /// Whether a slot that has to run goes on from a checkpoint.
     fn with_checkpoint(&self, slot: &PlannedSlot, decision: Decision) -> Result<Decision, Error> {
-        let wanted = self.options.resume_checkpoints
+        let wanted = self.options.records.resume_checkpoints
             && !slot.rerun
             && !decision.set_aside
             && decision::unidentified(self.provenance.provenance()).is_none();
@@ -154,7 +154,7 @@ impl Start {
     /// Whether anything is computed or archived.
     pub(in crate::suite) fn has_work(&self) -> bool {
         let is_run = |decision: &Decision| decision.action != SlotAction::Reuse;
-        self.plan.options.restart_completed_runs || self.decisions.iter().any(is_run)
+        self.plan.options.records.restart_completed_runs || self.decisions.iter().any(is_run)
     }
 
     /// The sets of which every run of the window is requested and complete: each algorithm's

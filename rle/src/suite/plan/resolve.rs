@@ -48,7 +48,7 @@ impl Plan {
     /// Resolves a start; reads files but writes none.
     pub(crate) fn new(mut config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
         config.check_values()?;
-        if config.jobs == 0 {
+        if config.execution.jobs == 0 {
             return Err(Error::usage("--jobs is 0; it must be at least 1"));
         }
         registry::check(specs, &settings::reserved_flags())?;
@@ -105,7 +105,7 @@ impl Plan {
 
     /// A path given with `--accept` must be one of a request's own, or of a record's.
     fn check_accepted_paths(&self) -> Result<(), Error> {
-        for path in &self.options.accept {
+        for path in &self.options.records.accept {
             let is_in = |identity: &Identity| identity.value().get_dotted(path).is_some();
             let known = self.slots.iter().any(|slot| {
                 is_in(&slot.identity)
@@ -166,7 +166,7 @@ pub(super) fn suite_facts(config: &SuiteConfig) -> Result<SuiteFacts, Error> {
         env_config: config.env_config.clone(),
         common_config,
         export_dir,
-        num_runs: config.num_runs,
+        num_runs: config.selection.num_runs,
     })
 }
 
@@ -176,23 +176,23 @@ fn provenance_of(config: &SuiteConfig, export_dir: &Path) -> Result<Capture, Err
         return Capture::new(captured.clone(), Vec::new());
     }
     provenance::capture(&CaptureRequest {
-        mode: config.provenance_mode,
-        source_dir: config.source_dir.clone(),
+        mode: config.provenance.mode,
+        source_dir: config.provenance.source_dir.clone(),
         export_dir: export_dir.to_owned(),
-        packages: config.provenance_packages.clone(),
-        inputs: config.provenance_inputs.clone(),
-        metadata: config.provenance_metadata.clone(),
+        packages: config.provenance.packages.clone(),
+        inputs: config.provenance.inputs.clone(),
+        metadata: config.provenance.metadata.clone(),
     })
 }
 
 fn seeds_of_runs(config: &SuiteConfig, runs: &[u32]) -> Result<Vec<(u32, Seeds)>, Error> {
     for (&run_idx, mapping) in &config.seeds_by_run {
-        Seeds::of_run(config.base_seed, run_idx, Some(mapping))?;
+        Seeds::of_run(config.selection.base_seed, run_idx, Some(mapping))?;
     }
     runs.iter()
         .map(|&run_idx| {
             let mapping = config.seeds_by_run.get(&run_idx);
-            Ok((run_idx, Seeds::of_run(config.base_seed, run_idx, mapping)?))
+            Ok((run_idx, Seeds::of_run(config.selection.base_seed, run_idx, mapping)?))
         })
         .collect()
 }

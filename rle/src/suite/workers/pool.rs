@@ -26,8 +26,9 @@ pub(in crate::suite) fn run(
     let plan = &start.plan;
     let live = LiveWorkers::default();
     let all = live.clone();
-    let _listener = Listener::begin(stop, plan.options.stop_after, move || all.kill_all());
-    let timeout = plan.options.timeout;
+    let _listener =
+        Listener::begin(stop, plan.options.execution.stop_after, move || all.kill_all());
+    let timeout = plan.options.execution.timeout;
     let launcher = Launcher { stop, devices, live: &live, timeout, unsent: Mutex::default() };
     let pool = WorkerPool { plan, console, stop, launcher, refused: Mutex::default() };
     let outcomes = schedule::run_all(start, stop, |slot| pool.run(slot));
@@ -55,7 +56,7 @@ impl WorkerPool<'_> {
         let label = self.plan.label(slot);
         let progress = Progress::default();
         self.console.slot_started(&label, progress.clone());
-        let retries = self.plan.options.retries;
+        let retries = self.plan.options.execution.retries;
         let outcome = with_retries(slot, retries, self.stop, |_| self.attempt(slot, &progress));
         if outcome != SlotOutcome::Busy {
             self.console.slot_finished(&label, &outcome);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{SETTINGS, reserved_flags};
+use super::{reserved_flags, settings};
 
 /// Set to write the list instead of comparing it.
 const WRITE: &str = "RLE_WRITE_BUILT_IN";
@@ -47,7 +47,7 @@ fn the_page_on_the_command_line_names_every_option() {
     }
     let page = |name| std::fs::read_to_string(pages.join(name)).expect("a page can be read");
     let text = page("command-line.md") + &page("inspecting.md");
-    let options = SETTINGS.iter().map(|setting| format!("--{}", setting.key.replace('_', "-")));
+    let options = settings().map(|setting| format!("--{}", setting.key.replace('_', "-")));
     let missing: Vec<String> = options.filter(|option| !text.contains(option.as_str())).collect();
     assert!(missing.is_empty(), "docs/command-line.md does not describe {}", missing.join(", "));
 }
