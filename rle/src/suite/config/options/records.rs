@@ -7,6 +7,7 @@ use crate::suite::config::field::Field;
 use crate::suite::config::setting::{NO_CHILD, Setting, boolean, repeated};
 
 /// What a start does with records and checkpoints that are there.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordOptions {
     pub(crate) resume_completed_runs: bool,
