@@ -10,10 +10,9 @@
 //! - `layout`: the directories and slots of a run's files.
 //! - `upload`: starts a vendor's own tool, which uploads a run.
 //! - `sink`: the queue between training threads and the writer thread.
-//! - `logger`: the interface of all backends.
+//! - `logger`: the interface of all backends, and what they report at the end of a run.
 //! - `backends`: the files of TensorBoard, W&B and SwanLab.
 //! - `factory`: chooses the backends of a run.
-//! - `report`: what the loggers report at the end of a run.
 //! - `writer`: the work of the writer thread.
 //! - `run_logger`: the handle of one run's metrics.
 //! - `current`: the sink of the active run, for code without a context.
@@ -53,7 +52,6 @@ mod factory;
 mod layout;
 mod logger;
 mod number;
-mod report;
 mod run;
 mod run_logger;
 mod sink;
@@ -66,9 +64,8 @@ mod writer;
 pub use current::log_metric;
 pub(crate) use current::{Current, flush_current};
 pub(crate) use factory::directories;
-pub use logger::{MetricLogger, WriteError};
+pub use logger::{BackendReport, LogReport, MetricLogger, WriteError};
 pub use number::{LogStep, LogValue};
-pub use report::{BackendReport, LogReport};
 pub use run::{Backend, LogMode, LogOptions, LoggedRun, RunOutcome};
 pub use run_logger::RunLogger;
 pub(crate) use sink::MetricState;

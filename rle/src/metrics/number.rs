@@ -19,63 +19,24 @@ impl<V: LogValue> LogValue for &V {
     }
 }
 
-impl LogValue for f64 {
-    fn as_logged(self) -> f64 {
-        self
-    }
-}
-
-macro_rules! exact {
-    ($($number:ty),*) => {
-        $(impl LogValue for $number {
-            fn as_logged(self) -> f64 {
-                f64::from(self)
+macro_rules! loggable {
+    ($trait:ident, $method:ident -> $logged:ty: $($number:ty),* => |$given:ident| $as_logged:expr) => {
+        $(impl $trait for $number {
+            #[allow(clippy::cast_precision_loss, reason = "as documented, in some of the types")]
+            fn $method(self) -> $logged {
+                let $given = self;
+                $as_logged
             }
         })*
     };
 }
 
-macro_rules! rounded {
-    ($($number:ty),*) => {
-        $(impl LogValue for $number {
-            #[expect(clippy::cast_precision_loss, reason = "as documented")]
-            fn as_logged(self) -> f64 {
-                self as f64
-            }
-        })*
-    };
-}
-
-impl LogStep for i64 {
-    fn as_step(self) -> i64 {
-        self
-    }
-}
-
-macro_rules! small_step {
-    ($($number:ty),*) => {
-        $(impl LogStep for $number {
-            fn as_step(self) -> i64 {
-                i64::from(self)
-            }
-        })*
-    };
-}
-
-macro_rules! large_step {
-    ($($number:ty),*) => {
-        $(impl LogStep for $number {
-            fn as_step(self) -> i64 {
-                i64::try_from(self).unwrap_or(i64::MAX)
-            }
-        })*
-    };
-}
-
-exact!(f32, i8, i16, i32, u8, u16, u32, bool);
-rounded!(i64, u64, isize, usize);
-small_step!(i8, i16, i32, u8, u16, u32);
-large_step!(isize, u64, usize);
+loggable!(LogValue, as_logged -> f64: f64 => |x| x);
+loggable!(LogValue, as_logged -> f64: f32, i8, i16, i32, u8, u16, u32, bool => |x| x.into());
+loggable!(LogValue, as_logged -> f64: i64, u64, isize, usize => |n| n as f64);
+loggable!(LogStep, as_step -> i64: i64 => |n| n);
+loggable!(LogStep, as_step -> i64: i8, i16, i32, u8, u16, u32 => |n| n.into());
+loggable!(LogStep, as_step -> i64: isize, u64, usize => |n| n.try_into().unwrap_or(i64::MAX));
 
 #[cfg(test)]
 mod tests {

@@ -122,18 +122,16 @@ impl LogMode {
             ("local", Self::Offline, swanlab || neither),
             ("disabled", Self::Disabled, true),
         ];
-        let accepted = || words.iter().filter(|(.., fits)| *fits).map(|(known, ..)| *known);
-        words
-            .iter()
-            .find(|(known, _, fits)| *known == word && *fits)
-            .map(|(_, mode, _)| *mode)
-            .ok_or_else(|| {
-                Error::usage(format!(
-                    "`{word}` is not a log mode of these backends, accepted: {}{}",
-                    accepted().collect::<Vec<_>>().join(", "),
-                    near_match::hint(word, accepted())
-                ))
-            })
+        let fitting = words.into_iter().filter(|(.., fits)| *fits);
+        if let Some((_, mode, _)) = fitting.clone().find(|(known, ..)| *known == word) {
+            return Ok(mode);
+        }
+        let accepted: Vec<&str> = fitting.map(|(known, ..)| known).collect();
+        Err(Error::usage(format!(
+            "`{word}` is not a log mode of these backends, accepted: {}{}",
+            accepted.join(", "),
+            near_match::hint(word, accepted.iter().copied())
+        )))
     }
 }
 

@@ -7,8 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::factory;
-use super::logger::MetricLogger;
-use super::report::{BackendReport, LogReport};
+use super::logger::{BackendReport, LogReport, MetricLogger};
 use super::run::{LogOptions, LoggedRun, RunOutcome};
 use super::sink::{MetricSink, Queue};
 use super::writer::Writer;

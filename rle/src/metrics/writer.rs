@@ -4,8 +4,7 @@ use std::io;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use super::logger::{MetricLogger, WriteError};
-use super::report::{BackendReport, LogReport};
+use super::logger::{BackendReport, LogReport, MetricLogger, WriteError};
 use super::run::RunOutcome;
 use super::sink::{Batch, Drained, Queue, RunClock};
 

@@ -1,10 +1,10 @@
 //! The deserialiser: a [`Value`] as any `Deserialize`.
 
 use std::borrow::Cow;
-use std::collections::btree_map;
-use std::{slice, vec};
+use std::collections::BTreeMap;
+use std::{iter, vec};
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
     Unexpected, Visitor,
@@ -12,20 +12,20 @@ use serde::de::{
 use serde::{de, forward_to_deserialize_any};
 
 use super::error::{PathStep, ValueError};
+use super::json::RAW_MARK;
 use super::json_value::Value;
-use super::key::KeyDe;
-use super::marks::RAW_MARK;
+use super::key::{KeyDe, deserialize_integers};
 use super::number::{Number, Repr};
 
 impl Value {
     /// The value as a `T`. An integral float serves as an integer, an integer as a float.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, ValueError> {
-        T::deserialize(ValueDeserializer::borrowed(self))
+        T::deserialize(self.into_deserializer())
     }
 
     /// The value as a `T`, without copying its strings.
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T, ValueError> {
-        T::deserialize(ValueDeserializer::owned(self))
+        T::deserialize(self.into_deserializer())
     }
 }
 
@@ -33,14 +33,6 @@ impl Value {
 pub struct ValueDeserializer<'de>(Cow<'de, Value>);
 
 impl<'de> ValueDeserializer<'de> {
-    pub(super) fn borrowed(value: &'de Value) -> Self {
-        Self(Cow::Borrowed(value))
-    }
-
-    pub(super) fn owned(value: Value) -> Self {
-        Self(Cow::Owned(value))
-    }
-
     /// The value as an integer where an integral float is one, else as it is.
     fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let integer = self.0.as_number().and_then(Number::as_i128);
@@ -56,7 +48,7 @@ impl<'de> IntoDeserializer<'de, ValueError> for &'de Value {
     type Deserializer = ValueDeserializer<'de>;
 
     fn into_deserializer(self) -> ValueDeserializer<'de> {
-        ValueDeserializer::borrowed(self)
+        ValueDeserializer(Cow::Borrowed(self))
     }
 }
 
@@ -64,16 +56,8 @@ impl<'de> IntoDeserializer<'de, ValueError> for Value {
     type Deserializer = ValueDeserializer<'de>;
 
     fn into_deserializer(self) -> ValueDeserializer<'de> {
-        ValueDeserializer::owned(self)
+        ValueDeserializer(Cow::Owned(self))
     }
-}
-
-macro_rules! integers {
-    ($($method:ident),*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-            self.integer(visitor)
-        }
-    )*};
 }
 
 impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
@@ -82,15 +66,15 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match self.0 {
             Cow::Borrowed(Value::String(text)) => visitor.visit_borrowed_str(text),
-            Cow::Borrowed(Value::Array(items)) => read_array(Items::Lent(items.iter()), visitor),
-            Cow::Borrowed(Value::Object(entries)) => {
-                read_map(Entries::Lent(entries.iter()), visitor)
+            Cow::Borrowed(Value::Array(items)) => {
+                read_array(items.iter().map(Cow::Borrowed).collect(), visitor)
             }
+            Cow::Borrowed(Value::Object(entries)) => read_map(lent(entries), visitor),
             Cow::Owned(Value::String(text)) => visitor.visit_string(text),
-            Cow::Owned(Value::Array(items)) => read_array(Items::Moved(items.into_iter()), visitor),
-            Cow::Owned(Value::Object(entries)) => {
-                read_map(Entries::Moved(entries.into_iter()), visitor)
+            Cow::Owned(Value::Array(items)) => {
+                read_array(items.into_iter().map(Cow::Owned).collect(), visitor)
             }
+            Cow::Owned(Value::Object(entries)) => read_map(moved(entries), visitor),
             scalar => match scalar.as_ref() {
                 Value::Bool(is_true) => visitor.visit_bool(*is_true),
                 Value::Number(number) => match number.repr() {
@@ -103,18 +87,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         }
     }
 
-    integers!(
-        deserialize_i8,
-        deserialize_i16,
-        deserialize_i32,
-        deserialize_i64,
-        deserialize_i128,
-        deserialize_u8,
-        deserialize_u16,
-        deserialize_u32,
-        deserialize_u64,
-        deserialize_u128
-    );
+    deserialize_integers!();
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match self.0.as_f64() {
@@ -144,8 +117,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         if name == RAW_MARK {
-            let text = self.0.to_string();
-            return visitor.visit_map(RawAccess(Some(text)));
+            let content = iter::once((RAW_MARK, self.0.to_string()));
+            return visitor.visit_map(MapDeserializer::new(content));
         }
         visitor.visit_newtype_struct(self)
     }
@@ -163,16 +136,15 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
             Cow::Owned(Value::String(variant)) => {
                 return KeyDe(variant).deserialize_enum("", &[], visitor);
             }
-            Cow::Borrowed(Value::Object(entries)) => Entries::Lent(entries.iter()),
-            Cow::Owned(Value::Object(entries)) => Entries::Moved(entries.into_iter()),
+            Cow::Borrowed(Value::Object(entries)) => lent(entries),
+            Cow::Owned(Value::Object(entries)) => moved(entries),
             other => {
                 let unexpected = unexpected(&other);
                 return Err(de::Error::invalid_type(unexpected, &"a variant's name"));
             }
         };
         match entries.len() {
-            1 => visitor
-                .visit_enum(MapAccessDeserializer::new(ObjectAccess { entries, pending: None })),
+            1 => visitor.visit_enum(MapAccessDeserializer::new(ObjectAccess::new(entries))),
             count => Err(ValueError::new(format!(
                 "a variant is an object with its name as the one key, found {count} keys"
             ))),
@@ -204,8 +176,11 @@ fn unexpected(value: &Value) -> Unexpected<'_> {
     }
 }
 
-fn read_array<'de, V: Visitor<'de>>(items: Items<'de>, visitor: V) -> Result<V::Value, ValueError> {
-    let mut array = ArrayAccess { items, index: 0 };
+fn read_array<'de, V: Visitor<'de>>(
+    items: Vec<Cow<'de, Value>>,
+    visitor: V,
+) -> Result<V::Value, ValueError> {
+    let mut array = ArrayAccess { items: items.into_iter(), index: 0 };
     let result = visitor.visit_seq(&mut array)?;
     match array.items.len() {
         0 => Ok(result),
@@ -217,7 +192,7 @@ fn read_map<'de, V: Visitor<'de>>(
     entries: Entries<'de>,
     visitor: V,
 ) -> Result<V::Value, ValueError> {
-    let mut map = ObjectAccess { entries, pending: None };
+    let mut map = ObjectAccess::new(entries);
     let result = visitor.visit_map(&mut map)?;
     match map.entries.next() {
         None => Ok(result),
@@ -225,60 +200,18 @@ fn read_map<'de, V: Visitor<'de>>(
     }
 }
 
-enum Items<'de> {
-    Lent(slice::Iter<'de, Value>),
-    Moved(vec::IntoIter<Value>),
+type Entries<'de> = Vec<(String, Cow<'de, Value>)>;
+
+fn lent(entries: &BTreeMap<String, Value>) -> Entries<'_> {
+    entries.iter().map(|(key, value)| (key.clone(), Cow::Borrowed(value))).collect()
 }
 
-impl<'de> Iterator for Items<'de> {
-    type Item = Cow<'de, Value>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Lent(items) => items.next().map(Cow::Borrowed),
-            Self::Moved(items) => items.next().map(Cow::Owned),
-        }
-    }
-}
-
-impl Items<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Lent(items) => items.len(),
-            Self::Moved(items) => items.len(),
-        }
-    }
-}
-
-enum Entries<'de> {
-    Lent(btree_map::Iter<'de, String, Value>),
-    Moved(btree_map::IntoIter<String, Value>),
-}
-
-impl Entries<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Lent(entries) => entries.len(),
-            Self::Moved(entries) => entries.len(),
-        }
-    }
-}
-
-impl<'de> Iterator for Entries<'de> {
-    type Item = (String, Cow<'de, Value>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Lent(entries) => {
-                entries.next().map(|(key, value)| (key.clone(), Cow::Borrowed(value)))
-            }
-            Self::Moved(entries) => entries.next().map(|(key, value)| (key, Cow::Owned(value))),
-        }
-    }
+fn moved<'de>(entries: BTreeMap<String, Value>) -> Entries<'de> {
+    entries.into_iter().map(|(key, value)| (key, Cow::Owned(value))).collect()
 }
 
 struct ArrayAccess<'de> {
-    items: Items<'de>,
+    items: vec::IntoIter<Cow<'de, Value>>,
     index: usize,
 }
 
@@ -303,8 +236,14 @@ impl<'de> SeqAccess<'de> for ArrayAccess<'de> {
 }
 
 struct ObjectAccess<'de> {
-    entries: Entries<'de>,
+    entries: vec::IntoIter<(String, Cow<'de, Value>)>,
     pending: Option<(String, Cow<'de, Value>)>,
+}
+
+impl<'de> ObjectAccess<'de> {
+    fn new(entries: Entries<'de>) -> Self {
+        Self { entries: entries.into_iter(), pending: None }
+    }
 }
 
 impl<'de> MapAccess<'de> for ObjectAccess<'de> {
@@ -329,29 +268,5 @@ impl<'de> MapAccess<'de> for ObjectAccess<'de> {
             .take()
             .ok_or_else(|| ValueError::new("a value was asked for before its key"))?;
         seed.deserialize(ValueDeserializer(value)).map_err(|error| error.under_key(key))
-    }
-}
-
-/// A value's JSON text for `serde_json`'s `RawValue`.
-struct RawAccess(Option<String>);
-
-impl<'de> MapAccess<'de> for RawAccess {
-    type Error = ValueError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, ValueError> {
-        match self.0 {
-            Some(_) => seed.deserialize(KeyDe(RAW_MARK.to_owned())).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, ValueError> {
-        seed.deserialize(KeyDe(self.0.take().unwrap_or_default()))
     }
 }

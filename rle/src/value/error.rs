@@ -62,6 +62,11 @@ impl ValueError {
         self
     }
 
+    /// The same error at `path`, unless it is at one already.
+    pub(super) fn or_at(self, path: &[PathStep]) -> Self {
+        if self.path.is_empty() { Self { path: path.to_owned(), ..self } } else { self }
+    }
+
     pub(crate) fn steps(&self) -> &[PathStep] {
         &self.path
     }

@@ -9,8 +9,18 @@ use serde::ser::{Serialize, Serializer};
 
 use super::error::ValueError;
 use super::json_value::Value;
-use super::marks::{NON_FINITE_MARK, NUMBER_MARK, TOML_DATETIME_MARK};
 use super::number::{Number, Repr, non_finite_word};
+
+// The names by which data formats hand their own types to a serialiser or a deserialiser.
+
+/// The struct by which `serde_json` hands over its numbers.
+pub(super) const NUMBER_MARK: &str = "$serde_json::private::Number";
+/// The struct by which `serde_json` hands over raw JSON text.
+pub(super) const RAW_MARK: &str = "$serde_json::private::RawValue";
+/// The key under which `toml` hands a date or a time to a type that is not its own.
+pub(super) const TOML_DATETIME_MARK: &str = "$__toml_private_datetime";
+/// The newtype by which a [`Number`](super::Number) hands over a NaN or an infinity.
+pub(super) const NON_FINITE_MARK: &str = "$rle::private::NonFinite";
 
 impl Value {
     /// The value that a JSON text stands for. The error names line and column; a key that
@@ -66,6 +76,14 @@ impl<'de> Deserialize<'de> for Value {
 
 struct ValueVisitor;
 
+macro_rules! visit {
+    ($($method:ident: $content:ty),*) => {$(
+        fn $method<E>(self, content: $content) -> Result<Value, E> {
+            Ok(content.into())
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
@@ -92,17 +110,10 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Value::deserialize(deserializer)
     }
 
-    fn visit_bool<E>(self, is_true: bool) -> Result<Value, E> {
-        Ok(is_true.into())
-    }
-
-    fn visit_u64<E>(self, n: u64) -> Result<Value, E> {
-        Ok(n.into())
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
-        Ok(n.into())
-    }
+    visit!(
+        visit_bool: bool, visit_u64: u64, visit_i64: i64, visit_f32: f32, visit_f64: f64,
+        visit_str: &str, visit_string: String
+    );
 
     fn visit_u128<E: de::Error>(self, n: u128) -> Result<Value, E> {
         Number::from_u128(n).map(Value::from).map_err(E::custom)
@@ -110,22 +121,6 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_i128<E: de::Error>(self, n: i128) -> Result<Value, E> {
         Number::from_i128(n).map(Value::from).map_err(E::custom)
-    }
-
-    fn visit_f32<E>(self, x: f32) -> Result<Value, E> {
-        Ok(x.into())
-    }
-
-    fn visit_f64<E>(self, x: f64) -> Result<Value, E> {
-        Ok(x.into())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(text.into())
     }
 
     fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Value, E> {

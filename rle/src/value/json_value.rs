@@ -96,18 +96,14 @@ impl Value {
 
     /// The boolean, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Self::Bool(is_true) => Some(*is_true),
-            _ => None,
-        }
+        let Self::Bool(is_true) = self else { return None };
+        Some(*is_true)
     }
 
     /// The number, if this is one.
     pub fn as_number(&self) -> Option<Number> {
-        match self {
-            Self::Number(number) => Some(*number),
-            _ => None,
-        }
+        let Self::Number(number) = self else { return None };
+        Some(*number)
     }
 
     /// The number as an unsigned integer, if it is one; an integral float counts.
@@ -127,34 +123,26 @@ impl Value {
 
     /// The string, if this is one.
     pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::String(text) => Some(text),
-            _ => None,
-        }
+        let Self::String(text) = self else { return None };
+        Some(text)
     }
 
     /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
-        match self {
-            Self::Array(items) => Some(items),
-            _ => None,
-        }
+        let Self::Array(items) = self else { return None };
+        Some(items)
     }
 
     /// The entries, if this is an object.
     pub fn as_object(&self) -> Option<&BTreeMap<String, Self>> {
-        match self {
-            Self::Object(entries) => Some(entries),
-            _ => None,
-        }
+        let Self::Object(entries) = self else { return None };
+        Some(entries)
     }
 
     /// The entries to change, if this is an object.
     pub fn as_object_mut(&mut self) -> Option<&mut BTreeMap<String, Self>> {
-        match self {
-            Self::Object(entries) => Some(entries),
-            _ => None,
-        }
+        let Self::Object(entries) = self else { return None };
+        Some(entries)
     }
 
     /// What kind of value this is, for messages: `a number`, `an object`.
@@ -170,29 +158,19 @@ impl Value {
     }
 }
 
-impl From<bool> for Value {
-    fn from(is_true: bool) -> Self {
-        Self::Bool(is_true)
-    }
+macro_rules! from {
+    ($($content:ty),* => $variant:ident) => {$(
+        impl From<$content> for Value {
+            fn from(content: $content) -> Self {
+                Self::$variant(content.into())
+            }
+        }
+    )*};
 }
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::String(text.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::String(text)
-    }
-}
-
-impl From<BTreeMap<String, Value>> for Value {
-    fn from(entries: BTreeMap<String, Value>) -> Self {
-        Self::Object(entries)
-    }
-}
+from!(bool => Bool);
+from!(Number, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64 => Number);
+from!(&str, String => String);
+from!(BTreeMap<String, Value> => Object);
 
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(items: Vec<T>) -> Self {
@@ -209,22 +187,5 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         Self::Object(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
-    }
-}
-
-macro_rules! from_number {
-    ($($number:ty),*) => {$(
-        impl From<$number> for Value {
-            fn from(number: $number) -> Self {
-                Self::Number(Number::from(number))
-            }
-        }
-    )*};
-}
-from_number!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64);
-
-impl From<Number> for Value {
-    fn from(number: Number) -> Self {
-        Self::Number(number)
     }
 }

@@ -23,6 +23,14 @@ macro_rules! displayed {
     )*};
 }
 
+macro_rules! refused {
+    ($($method:ident($($argument:ty),*) -> $ok:ty: $what:literal),*) => {$(
+        fn $method(self, $(_: $argument),*) -> Result<$ok, ValueError> {
+            Err(refused($what))
+        }
+    )*};
+}
+
 impl Serializer for KeySerializer {
     type Ok = String;
     type Error = ValueError;
@@ -41,32 +49,26 @@ impl Serializer for KeySerializer {
         serialize_str: &str
     );
 
-    fn serialize_f32(self, _: f32) -> Result<String, ValueError> {
-        Err(refused("a float"))
-    }
-
-    fn serialize_f64(self, _: f64) -> Result<String, ValueError> {
-        Err(refused("a float"))
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Result<String, ValueError> {
-        Err(refused("a byte string"))
-    }
-
-    fn serialize_none(self) -> Result<String, ValueError> {
-        Err(refused("a missing value"))
-    }
+    refused!(
+        serialize_f32(f32) -> String: "a float",
+        serialize_f64(f64) -> String: "a float",
+        serialize_bytes(&[u8]) -> String: "a byte string",
+        serialize_none() -> String: "a missing value",
+        serialize_unit() -> String: "a unit",
+        serialize_unit_struct(&'static str) -> String: "a unit struct",
+        serialize_seq(Option<usize>) -> Self::SerializeSeq: "a sequence",
+        serialize_tuple(usize) -> Self::SerializeTuple: "a tuple",
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct: "a tuple struct",
+        serialize_tuple_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeTupleVariant: "an enum variant with content",
+        serialize_map(Option<usize>) -> Self::SerializeMap: "a map",
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct: "a struct",
+        serialize_struct_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeStructVariant: "an enum variant with content"
+    );
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, ValueError> {
         Err(refused("an optional value"))
-    }
-
-    fn serialize_unit(self) -> Result<String, ValueError> {
-        Err(refused("a unit"))
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Result<String, ValueError> {
-        Err(refused("a unit struct"))
     }
 
     fn serialize_unit_variant(
@@ -95,76 +97,43 @@ impl Serializer for KeySerializer {
     ) -> Result<String, ValueError> {
         Err(refused("an enum variant with content"))
     }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, ValueError> {
-        Err(refused("a sequence"))
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, ValueError> {
-        Err(refused("a tuple"))
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, ValueError> {
-        Err(refused("a tuple struct"))
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, ValueError> {
-        Err(refused("an enum variant with content"))
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, ValueError> {
-        Err(refused("a map"))
-    }
-
-    fn serialize_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStruct, ValueError> {
-        Err(refused("a struct"))
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, ValueError> {
-        Err(refused("an enum variant with content"))
-    }
 }
 
 /// A key read back as what the type wants: its string, or the scalar that it spells.
 pub(super) struct KeyDe(pub(super) String);
 
-macro_rules! spelled {
-    ($($method:ident),*) => {$(
+impl KeyDe {
+    /// The key as the integer that it spells, else as the string that it is.
+    fn integer<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        if let Ok(n) = self.0.parse::<u128>() {
+            return match u64::try_from(n) {
+                Ok(n) => visitor.visit_u64(n),
+                Err(_) => visitor.visit_u128(n),
+            };
+        }
+        match self.0.parse::<i128>().map(|n| (n, i64::try_from(n))) {
+            Ok((_, Ok(n))) => visitor.visit_i64(n),
+            Ok((n, Err(_))) => visitor.visit_i128(n),
+            Err(_) => visitor.visit_string(self.0),
+        }
+    }
+}
+
+/// Reads an integer of any width by the method `integer` of the deserialiser.
+macro_rules! deserialize_integers {
+    () => {
+        deserialize_integers! {
+            deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+        }
+    };
+    ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-            if let Ok(n) = self.0.parse::<u128>() {
-                return match u64::try_from(n) {
-                    Ok(n) => visitor.visit_u64(n),
-                    Err(_) => visitor.visit_u128(n),
-                };
-            }
-            match self.0.parse::<i128>().map(|n| (n, i64::try_from(n))) {
-                Ok((_, Ok(n))) => visitor.visit_i64(n),
-                Ok((n, Err(_))) => visitor.visit_i128(n),
-                Err(_) => visitor.visit_string(self.0),
-            }
+            self.integer(visitor)
         }
     )*};
 }
+pub(super) use deserialize_integers;
 
 impl<'de> Deserializer<'de> for KeyDe {
     type Error = ValueError;
@@ -173,18 +142,7 @@ impl<'de> Deserializer<'de> for KeyDe {
         visitor.visit_string(self.0)
     }
 
-    spelled!(
-        deserialize_i8,
-        deserialize_i16,
-        deserialize_i32,
-        deserialize_i64,
-        deserialize_i128,
-        deserialize_u8,
-        deserialize_u16,
-        deserialize_u32,
-        deserialize_u64,
-        deserialize_u128
-    );
+    deserialize_integers!();
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match self.0.as_str() {

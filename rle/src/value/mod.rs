@@ -9,25 +9,21 @@
 //! - `error`: what is wrong with a value, and the path to it.
 //! - `number`: integers and floats, and the words for floats that JSON has no form for.
 //! - `json_value`: the type `Value`, its accessors and conversions.
-//! - `marks`: the names by which data formats hand their own types to serde.
 //! - `json`: a value to and from JSON text and any other data format.
 //! - `key`: the keys of maps, to a string and back.
 //! - `ser`: anything serialisable as a value.
 //! - `de`: a value as anything deserialisable.
 //! - `digest`: SHA-256 of bytes, fields and files.
 //! - `canonical`: the one text of all values that count as the same, and its hash.
-//! - `place`: values by the path to them.
-//! - `diff`: where two values differ.
+//! - `place`: values by the path to them, and where two values differ.
 
 mod canonical;
 mod de;
-mod diff;
 pub(crate) mod digest;
 mod error;
 mod json;
 mod json_value;
 mod key;
-mod marks;
 mod number;
 mod place;
 mod ser;
@@ -45,7 +41,7 @@ pub use json_value::Value;
 pub use number::Number;
 
 pub(crate) use canonical::same_number;
-pub(crate) use diff::{Difference, differences};
 pub(crate) use error::{KeyFault, PathStep, hint, render_keys, render_path};
 pub(crate) use number::non_finite_word;
+pub(crate) use place::{Difference, differences};
 pub(crate) use ser::Snapshot;

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::ser::{self, Serialize, Serializer};
 
 use super::error::{PathStep, ValueError};
+use super::json::{NON_FINITE_MARK, NUMBER_MARK, RAW_MARK};
 use super::json_value::Value;
 use super::key::KeySerializer;
-use super::marks::{NON_FINITE_MARK, NUMBER_MARK, RAW_MARK};
 use super::number::{NON_FINITE, Number, non_finite_word};
 
 /// A reader of JSON text stops at 128 levels: what is written must stay well below.
@@ -81,15 +81,21 @@ impl State {
         if depth >= MAX_DEPTH {
             return Err(ValueError::new(format!("nested deeper than {MAX_DEPTH} levels")));
         }
-        self.path.push(step.clone());
+        self.path.push(step);
         let result = value.serialize(Ser { state: self });
+        let result = result.map_err(|error| error.or_at(&self.path));
         self.path.truncate(depth);
-        result.map_err(|error| error.under(step))
+        result
     }
 
     fn enter_variant(&mut self, variant: &'static str) {
         self.variants.insert(self.path.clone());
         self.path.push(PathStep::Key(variant.to_owned()));
+    }
+
+    fn leave_variant(&mut self, variant: &'static str, content: Value) -> Value {
+        self.path.pop();
+        [(variant, content)].into_iter().collect()
     }
 
     fn float(&self, x: f64) -> Result<Value, ValueError> {
@@ -115,10 +121,10 @@ struct Ser<'s> {
     state: &'s mut State,
 }
 
-macro_rules! serialize_numbers {
-    ($($method:ident: $number:ty),*) => {$(
-        fn $method(self, n: $number) -> Result<Value, ValueError> {
-            Ok(n.into())
+macro_rules! serialize {
+    ($($method:ident: $content:ty),*) => {$(
+        fn $method(self, content: $content) -> Result<Value, ValueError> {
+            Ok(content.into())
         }
     )*};
 }
@@ -134,8 +140,8 @@ impl<'s> Serializer for Ser<'s> {
     type SerializeStruct = MapSer<'s>;
     type SerializeStructVariant = MapSer<'s>;
 
-    serialize_numbers!(
-        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+    serialize!(
+        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
     );
 
@@ -145,10 +151,6 @@ impl<'s> Serializer for Ser<'s> {
 
     fn serialize_u128(self, n: u128) -> Result<Value, ValueError> {
         Number::from_u128(n).map(Value::from)
-    }
-
-    fn serialize_bool(self, is_true: bool) -> Result<Value, ValueError> {
-        Ok(is_true.into())
     }
 
     fn serialize_f32(self, x: f32) -> Result<Value, ValueError> {
@@ -278,17 +280,6 @@ struct SeqSer<'s> {
     variant: Option<&'static str>,
 }
 
-impl SeqSer<'_> {
-    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
-        let item = self.state.child(PathStep::Index(self.items.len()), value);
-        self.items.push(item.map_err(|error| match self.variant {
-            Some(variant) => error.under_key(variant),
-            None => error,
-        })?);
-        Ok(())
-    }
-}
-
 macro_rules! sequence {
     ($($kind:ident: $method:ident),*) => {$(
         impl ser::$kind for SeqSer<'_> {
@@ -296,13 +287,17 @@ macro_rules! sequence {
             type Error = ValueError;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
-                self.push(value)
+                let index = PathStep::Index(self.items.len());
+                self.items.push(self.state.child(index, value)?);
+                Ok(())
             }
 
             fn end(self) -> Result<Value, ValueError> {
-                let Some(variant) = self.variant else { return Ok(Value::Array(self.items)) };
-                self.state.path.pop();
-                Ok([(variant, Value::Array(self.items))].into_iter().collect())
+                let items = Value::Array(self.items);
+                Ok(match self.variant {
+                    Some(variant) => self.state.leave_variant(variant, items),
+                    None => items,
+                })
             }
         }
     )*};
@@ -338,14 +333,10 @@ impl<'s> MapSer<'s> {
     }
 
     fn put<T: Serialize + ?Sized>(&mut self, key: String, value: &T) -> Result<(), ValueError> {
-        let outer = |error: ValueError| match self.form {
-            Form::Variant(variant) => error.under_key(variant),
-            _ => error,
-        };
         let value = match self.form {
             // Never a key path, never a reserved word: this is the text of one scalar.
             Form::Number | Form::Raw => Value::String(value.serialize(KeySerializer)?),
-            _ => self.state.child(PathStep::Key(key.clone()), value).map_err(outer)?,
+            _ => self.state.child(PathStep::Key(key.clone()), value)?,
         };
         match self.entries.entry(key) {
             Entry::Vacant(entry) => {
@@ -354,7 +345,7 @@ impl<'s> MapSer<'s> {
             }
             Entry::Occupied(entry) => {
                 let message = format!("the key `{}` stands twice", entry.key());
-                Err(outer(ValueError::new(message)))
+                Err(ValueError::at(self.state.path.clone(), message))
             }
         }
     }
@@ -363,8 +354,7 @@ impl<'s> MapSer<'s> {
         match self.form {
             Form::Plain => Ok(Value::Object(self.entries)),
             Form::Variant(variant) => {
-                self.state.path.pop();
-                Ok([(variant, Value::Object(self.entries))].into_iter().collect())
+                Ok(self.state.leave_variant(variant, Value::Object(self.entries)))
             }
             Form::Number => Number::parse(&self.private_text()?).map(Value::from),
             Form::Raw => {

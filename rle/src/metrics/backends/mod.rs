@@ -4,7 +4,6 @@
 //!
 //! - `checksum`: CRC-32 and CRC-32C.
 //! - `wire`: the encoding of protocol buffers.
-//! - `hparams`: a configuration as flat names and plain values.
 //! - `file`: a file being appended to, which never ends in a torn record.
 //! - `record_log`: the framing of records, as W&B and SwanLab have it.
 //! - `run_directory`: the directories of the offline runs of a slot.
@@ -15,7 +14,6 @@
 
 mod checksum;
 mod file;
-mod hparams;
 mod offline_run;
 mod record_log;
 mod run_directory;

@@ -5,7 +5,8 @@ use std::io;
 use std::mem;
 use std::path::PathBuf;
 
-use super::record_log::{RecordAction, RecordLog};
+use super::file::LogFile;
+use super::record_log::{self, RecordAction};
 use super::run_directory::{self, Format, RunDirectory};
 use super::wire;
 use crate::metrics::layout::{self, short_hash};
@@ -23,7 +24,7 @@ pub(super) struct OfflineRun {
     online: bool,
     root: PathBuf,
     pub(super) directory: RunDirectory,
-    log: Option<RecordLog>,
+    file: Option<LogFile>,
     /// The memory of a record being put together.
     bytes: Vec<u8>,
 }
@@ -37,13 +38,13 @@ impl OfflineRun {
             online: options.mode == LogMode::Online,
             directory: RunDirectory { path: root.clone(), ..RunDirectory::default() },
             root,
-            log: None,
+            file: None,
             bytes: Vec::new(),
         }
     }
 
-    pub(super) fn log(&mut self) -> &mut RecordLog {
-        self.log.as_mut().expect("a logger is started before it is used")
+    pub(super) fn file(&mut self) -> &mut LogFile {
+        self.file.as_mut().expect("a logger is started before it is used")
     }
 
     fn slot_prefix(&self) -> String {
@@ -74,7 +75,7 @@ impl OfflineRun {
     ) -> io::Result<()> {
         let id = id.unwrap_or_else(|| self.request_prefix() + &run_directory::nonce(6));
         self.directory = self.format.create(&self.root, id, seconds, earlier)?;
-        self.log = Some(RecordLog::create(&self.directory.file, self.format.header)?);
+        self.file = Some(record_log::create(&self.directory.file, self.format.header)?);
         Ok(())
     }
 
@@ -87,8 +88,8 @@ impl OfflineRun {
     ) -> io::Result<bool> {
         use io::ErrorKind::{NotFound, UnexpectedEof};
         self.directory.clone_from(last);
-        match RecordLog::reopen(&last.file, self.format.header, filter) {
-            Ok(log) => self.log = Some(log),
+        match record_log::reopen(&last.file, self.format.header, filter) {
+            Ok(file) => self.file = Some(file),
             Err(error) if matches!(error.kind(), UnexpectedEof | NotFound) => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -101,12 +102,12 @@ impl OfflineRun {
         bytes.clear();
         wire::int(&mut bytes, NUM, num);
         fill(&mut bytes);
-        self.log().append(&bytes, points);
+        record_log::append(self.file(), &bytes, points);
         self.bytes = bytes;
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.log().flush().map_err(|error| error.source)
+        self.file().flush().map_err(|error| error.source)
     }
 
     /// The tags of the run that are not empty, cut to what the backend accepts.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::checksum::CRC32;
 use super::file::LogFile;
-use crate::metrics::logger::WriteError;
 
 const BLOCK: usize = 32_768;
 const CHUNK_HEADER: usize = 7;
@@ -32,105 +31,79 @@ pub(in crate::metrics) enum RecordAction {
     Supersede,
 }
 
-/// A log being written.
-#[derive(Debug)]
-pub(in crate::metrics) struct RecordLog {
-    file: LogFile,
+/// A new log; a file that exists is an error.
+pub(super) fn create(path: &Path, header: Header) -> io::Result<LogFile> {
+    let mut file = LogFile::create(path)?;
+    file.waiting().extend_from_slice(&header);
+    Ok(file)
 }
 
-impl RecordLog {
-    /// A new log; a file that exists is an error.
-    pub(in crate::metrics) fn create(path: &Path, header: Header) -> io::Result<Self> {
-        let mut file = LogFile::create(path)?;
-        file.waiting().extend_from_slice(&header);
-        Ok(Self { file })
+/// Continues the log at `path` with the records that `filter` keeps.
+///
+/// A torn tail is cut off. A kill in between leaves the old file or the new one. Where a
+/// record is superseded, the old file stays beside the new one, under a name that no reader
+/// looks for.
+pub(super) fn reopen(
+    path: &Path,
+    header: Header,
+    mut filter: impl FnMut(&[u8]) -> RecordAction,
+) -> io::Result<LogFile> {
+    let mut records = Records::open(path, header)?;
+    let draft = path.with_extension("draft");
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
-
-    /// Continues the log at `path` with the records that `filter` keeps.
-    ///
-    /// A torn tail is cut off. A kill in between leaves the old file or the new one. Where a
-    /// record is superseded, the old file stays beside the new one, under a name that no reader
-    /// looks for.
-    pub(in crate::metrics) fn reopen(
-        path: &Path,
-        header: Header,
-        mut filter: impl FnMut(&[u8]) -> RecordAction,
-    ) -> io::Result<Self> {
-        let mut records = Records::open(path, header)?;
-        let draft = path.with_extension("draft");
-        match fs::remove_file(&draft) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+    let mut log = create(&draft, header)?;
+    let mut superseded = false;
+    while let Some(record) = records.next_record()? {
+        match filter(record) {
+            RecordAction::Keep => append(&mut log, record, 0),
+            RecordAction::Drop => {}
+            RecordAction::Supersede => superseded = true,
         }
-        let mut log = Self::create(&draft, header)?;
-        let mut superseded = false;
-        while let Some(record) = records.next_record()? {
-            match filter(record) {
-                RecordAction::Keep => log.append(record, 0),
-                RecordAction::Drop => {}
-                RecordAction::Supersede => superseded = true,
-            }
-            if log.file.waiting().len() > REWRITE_BYTES {
-                log.file.flush().map_err(|error| error.source)?;
-            }
+        if log.waiting().len() > REWRITE_BYTES {
+            log.flush().map_err(|error| error.source)?;
         }
-        log.file.close().map_err(|error| error.source)?;
-        if superseded {
-            let aside = aside_name(path);
-            fs::hard_link(path, &aside).or_else(|_| fs::copy(path, &aside).map(drop))?;
+    }
+    log.close().map_err(|error| error.source)?;
+    if superseded {
+        let aside = aside_name(path);
+        fs::hard_link(path, &aside).or_else(|_| fs::copy(path, &aside).map(drop))?;
+    }
+    fs::rename(&draft, path)?;
+    Ok(log)
+}
+
+/// Adds a record that holds so many points.
+pub(super) fn append(file: &mut LogFile, record: &[u8], points: u64) {
+    let mut rest = record;
+    let mut first = true;
+    loop {
+        let mut room = room_at(file.position());
+        if room < CHUNK_HEADER {
+            file.waiting().extend_from_slice(&[0; CHUNK_HEADER][..room]);
+            room = BLOCK;
         }
-        fs::rename(&draft, path)?;
-        Ok(log)
-    }
-
-    /// The offset at which the next record begins, padding included.
-    pub(in crate::metrics) fn position(&self) -> u64 {
-        self.file.position()
-    }
-
-    /// Forgets the records from `position` on.
-    pub(in crate::metrics) fn rewind(&mut self, position: u64) {
-        self.file.rewind(position);
-    }
-
-    /// Adds a record that holds so many points.
-    pub(in crate::metrics) fn append(&mut self, record: &[u8], points: u64) {
-        let mut rest = record;
-        let mut first = true;
-        loop {
-            let mut room = room_at(self.file.position());
-            if room < CHUNK_HEADER {
-                self.file.waiting().extend_from_slice(&[0; CHUNK_HEADER][..room]);
-                room = BLOCK;
-            }
-            let (chunk, after) = rest.split_at(rest.len().min(room - CHUNK_HEADER));
-            let kind = match (first, after.is_empty()) {
-                (true, true) => FULL,
-                (true, false) => FIRST,
-                (false, false) => MIDDLE,
-                (false, true) => LAST,
-            };
-            let length = u16::try_from(chunk.len()).expect("a block is below 65,536 bytes");
-            let out = self.file.waiting();
-            out.extend_from_slice(&CRC32.of(&[&[kind], chunk]).to_le_bytes());
-            out.extend_from_slice(&length.to_le_bytes());
-            out.push(kind);
-            out.extend_from_slice(chunk);
-            if after.is_empty() {
-                break;
-            }
-            (rest, first) = (after, false);
+        let (chunk, after) = rest.split_at(rest.len().min(room - CHUNK_HEADER));
+        let kind = match (first, after.is_empty()) {
+            (true, true) => FULL,
+            (true, false) => FIRST,
+            (false, false) => MIDDLE,
+            (false, true) => LAST,
+        };
+        let length = u16::try_from(chunk.len()).expect("a block is below 65,536 bytes");
+        let out = file.waiting();
+        out.extend_from_slice(&CRC32.of(&[&[kind], chunk]).to_le_bytes());
+        out.extend_from_slice(&length.to_le_bytes());
+        out.push(kind);
+        out.extend_from_slice(chunk);
+        if after.is_empty() {
+            break;
         }
-        self.file.add_points(points);
+        (rest, first) = (after, false);
     }
-
-    pub(in crate::metrics) fn flush(&mut self) -> Result<(), WriteError> {
-        self.file.flush()
-    }
-
-    pub(in crate::metrics) fn close(&mut self) -> Result<(), WriteError> {
-        self.file.close()
-    }
+    file.add_points(points);
 }
 
 /// Reads the complete records of a log, up to the first invalid byte.
@@ -232,11 +205,11 @@ mod tests {
     }
 
     fn write(path: &Path, lengths: &[usize]) -> Vec<Vec<u8>> {
-        let mut log = RecordLog::create(path, HEADER).unwrap();
+        let mut log = create(path, HEADER).unwrap();
         let records: Vec<Vec<u8>> =
             lengths.iter().zip(1_u8..).map(|(length, byte)| vec![byte; *length]).collect();
         for record in &records {
-            log.append(record, 0);
+            append(&mut log, record, 0);
         }
         log.close().unwrap();
         records
@@ -280,11 +253,11 @@ mod tests {
         let torn = [fs::read(&path).unwrap(), vec![9; 5]].concat();
         fs::write(&path, &torn).unwrap();
         let aside = aside_name(&path);
-        let mut log = RecordLog::reopen(&path, HEADER, |record| {
+        let mut log = reopen(&path, HEADER, |record| {
             if record.len() == 20 { RecordAction::Supersede } else { RecordAction::Keep }
         })
         .unwrap();
-        log.append(b"more", 1);
+        append(&mut log, b"more", 1);
         log.flush().unwrap();
         let kept = [records[0].clone(), records[1].clone(), records[3].clone(), b"more".to_vec()];
         assert_eq!(read(&path), kept);
@@ -297,7 +270,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, b":OTH\x01\x02\x03rest").unwrap();
-        assert!(RecordLog::reopen(&path, HEADER, |_| RecordAction::Keep).is_err());
+        assert!(reopen(&path, HEADER, |_| RecordAction::Keep).is_err());
         assert_eq!(fs::read(&path).unwrap(), b":OTH\x01\x02\x03rest");
     }
 }

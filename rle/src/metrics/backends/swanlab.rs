@@ -234,7 +234,7 @@ impl MetricLogger for Swanlab {
         for point in batch.points {
             self.add_point(point, batch.clock.seconds_at(point.nanos));
         }
-        self.offline.log().flush()
+        self.offline.file().flush()
     }
 
     fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), WriteError> {
@@ -251,7 +251,7 @@ impl MetricLogger for Swanlab {
                 wire::timestamp(out, 3, seconds);
             });
         }
-        self.offline.log().close()
+        self.offline.file().close()
     }
 
     fn unfit(&self) -> u64 {

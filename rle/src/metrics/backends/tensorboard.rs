@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::checksum::CRC32C;
 use super::file::LogFile;
-use super::hparams::{self, Plain};
 use super::record_log::aside_name;
 use super::wire::{self, Fields};
 use crate::machine::host;
@@ -20,6 +19,7 @@ use crate::metrics::layout;
 use crate::metrics::logger::{MetricLogger, WriteError};
 use crate::metrics::run::{Backend, LogOptions, LoggedRun, RunOutcome};
 use crate::metrics::sink::{Batch, Point, RunClock};
+use crate::value::Value;
 
 /// Every reader knows event files by this part of their name.
 const MARK: &str = "tfevents";
@@ -119,10 +119,10 @@ impl TensorBoard {
         let (config, group) = (self.run.config.clone(), self.run.group.clone());
         self.add_hparams(START_TAG, seconds, |out| {
             wire::message(out, 3, |out| {
-                hparams::for_each(&config, &mut |name, plain| {
+                for_each_parameter(&config, &mut String::new(), &mut |name, value| {
                     wire::message(out, 1, |out| {
                         wire::text(out, 1, name);
-                        wire::message(out, 2, |out| plain_value(out, plain));
+                        wire::message(out, 2, |out| plain_value(out, value));
                     });
                 });
                 wire::text(out, 4, &group);
@@ -132,12 +132,33 @@ impl TensorBoard {
     }
 }
 
-/// `google.protobuf.Value`.
-fn plain_value(out: &mut Vec<u8>, plain: Plain<'_>) {
-    match plain {
-        Plain::Number(number) => wire::double(out, 2, number),
-        Plain::Text(text) => wire::text(out, 3, text),
-        Plain::Bool(truth) => wire::uint(out, 4, truth.into()),
+/// Calls `visit` with each value of a configuration and its name, the levels of which are joined by
+/// dots. A null is left out, and so is an object without keys.
+fn for_each_parameter(value: &Value, name: &mut String, visit: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let length = name.len();
+                if length > 0 {
+                    name.push('.');
+                }
+                name.push_str(key);
+                for_each_parameter(value, name, visit);
+                name.truncate(length);
+            }
+        }
+        Value::Null => {}
+        _ => visit(name, value),
+    }
+}
+
+/// `google.protobuf.Value` of what TensorBoard filters by; a list is its JSON text.
+fn plain_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Number(number) => wire::double(out, 2, number.as_f64()),
+        Value::String(text) => wire::text(out, 3, text),
+        Value::Bool(truth) => wire::uint(out, 4, (*truth).into()),
+        other => wire::text(out, 3, &other.to_string()),
     }
 }
 

@@ -2,11 +2,9 @@
 //!
 //! Messages: `wandb_internal.proto` of <https://github.com/wandb/wandb>.
 //!
-//! - `fields`: the numbers of the fields.
-//! - `earlier_run`: what the file of an earlier attempt holds.
+//! - `earlier_run`: the numbers of the fields, and what the file of an earlier attempt holds.
 
 mod earlier_run;
-mod fields;
 #[cfg(test)]
 mod tests;
 
@@ -24,8 +22,8 @@ use crate::metrics::logger::{MetricLogger, WriteError};
 use crate::metrics::run::{Backend, LogOptions, LoggedRun, RunOutcome};
 use crate::metrics::sink::{Batch, Point, RunClock};
 use crate::metrics::upload::Upload;
-use earlier_run::{EarlierRun, HistoryRow};
-use fields::{item, record};
+use crate::value::non_finite_word;
+use earlier_run::{EarlierRun, HistoryRow, item, record};
 
 static FORMAT: Format = Format {
     backend: Backend::Wandb,
@@ -276,7 +274,7 @@ impl Wandb {
 
     fn rewind_row(&mut self) {
         if let Some(position) = self.row.as_mut().and_then(|row| row.position.take()) {
-            self.offline.log().rewind(position);
+            self.offline.file().rewind(position);
         }
     }
 }
@@ -309,13 +307,13 @@ impl MetricLogger for Wandb {
         }
         self.append_summary();
         if let Some(mut row) = self.row.take() {
-            row.position = Some(self.offline.log().position());
+            row.position = Some(self.offline.file().position());
             self.append_row(&row, 0);
             // The next record takes its place, and its number.
             self.num -= 1;
             self.row = Some(row);
         }
-        self.offline.log().flush()
+        self.offline.file().flush()
     }
 
     fn finish(&mut self, outcome: Option<&RunOutcome>, seconds: f64) -> Result<(), WriteError> {
@@ -339,7 +337,7 @@ impl MetricLogger for Wandb {
                 wire::int(out, 2, runtime as i64);
             });
         }
-        self.offline.log().close()
+        self.offline.file().close()
     }
 
     fn unfit(&self) -> u64 {
@@ -405,12 +403,10 @@ fn times(out: &mut Vec<u8>, seconds: f64, runtime: f64) {
 /// The value of an item as W&B's own client writes it: with bare words for what JSON lacks.
 fn json_item(out: &mut Vec<u8>, value: f64) {
     wire::message(out, item::JSON, |out| {
-        let written = if value.is_nan() {
-            out.write_all(b"NaN")
-        } else if value.is_infinite() {
-            out.write_all(if value > 0.0 { b"Infinity" } else { b"-Infinity" })
-        } else {
+        let written = if value.is_finite() {
             write!(out, "{value:?}")
+        } else {
+            out.write_all(non_finite_word(value).as_bytes())
         };
         written.expect("a vector takes everything");
     });

@@ -32,3 +32,14 @@ fn an_end_is_found_only_where_it_is_the_last_whole_record() {
     assert_eq!(found(&[&other, &end[..end.len() - 1]]), None);
     assert_eq!(found(&[]), None);
 }
+
+#[test]
+fn nested_keys_become_dotted_names() {
+    let text = br#"{"a":{"b":{"lr":0.5},"on":true},"layers":[64,64],"name":"x","none":null}"#;
+    let mut flat = Vec::new();
+    let config = Value::parse_json(text).unwrap();
+    for_each_parameter(&config, &mut String::new(), &mut |name, value| {
+        flat.push(format!("{name} {value}"));
+    });
+    assert_eq!(flat, ["a.b.lr 0.5", "a.on true", "layers [64,64]", "name \"x\""]);
+}

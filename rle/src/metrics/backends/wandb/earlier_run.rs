@@ -1,11 +1,24 @@
-//! What the file of an earlier attempt holds, for a resumed one.
+//! The fields of W&B's messages, and what the file of an earlier attempt holds, for a resumed one.
 
 use std::collections::BTreeMap;
 
-use super::fields::{item, record};
 use crate::metrics::backends::offline_run::NUM;
 use crate::metrics::backends::record_log::RecordAction;
 use crate::metrics::backends::wire::{Content, Fields};
+
+pub(super) mod record {
+    pub(in crate::metrics) const HISTORY: u32 = 2;
+    pub(in crate::metrics) const SUMMARY: u32 = 3;
+    pub(in crate::metrics) const RUN: u32 = 17;
+    pub(in crate::metrics) const EXIT: u32 = 18;
+    pub(in crate::metrics) const HEADER: u32 = 21;
+}
+
+pub(super) mod item {
+    pub(in crate::metrics) const KEY: u32 = 1;
+    pub(in crate::metrics) const NESTED_KEY: u32 = 2;
+    pub(in crate::metrics) const JSON: u32 = 16;
+}
 
 /// What the kept records of an earlier file hold.
 pub(super) struct EarlierRun {
