@@ -114,53 +114,57 @@ impl Phase {
     /// The stage name that stands for the phase.
     #[must_use]
     pub const fn stage(self) -> &'static str {
-        match self {
-            Self::Rollout => "rollout",
-            Self::Training => "train",
-            Self::DataTransfer => "update_dataset",
-            Self::WeightSync => "sync_weights",
-        }
+        self.texts()[1]
     }
 
     /// What a run is called that this phase bounds.
     #[must_use]
     pub const fn verdict(self) -> &'static str {
-        match self {
-            Self::Rollout => "rollout-bound",
-            Self::Training => "training-bound",
-            Self::DataTransfer => "data-transfer-bound",
-            Self::WeightSync => "weight-sync-bound",
-        }
+        self.texts()[2]
     }
 
     /// What helps a run that this phase bounds.
     #[must_use]
     pub const fn remedy(self) -> &'static str {
+        self.texts()[3]
+    }
+
+    /// Name, stage, verdict, remedy.
+    const fn texts(self) -> [&'static str; 4] {
         match self {
-            Self::Rollout => {
+            Self::Rollout => [
+                "rollout",
+                "rollout",
+                "rollout-bound",
                 "step more environments at once, on more threads, or train while the next \
-                 rollout is collected"
-            }
-            Self::Training => {
-                "take fewer gradient steps or smaller batches per rollout, or train on more devices"
-            }
-            Self::DataTransfer => {
+                 rollout is collected",
+            ],
+            Self::Training => [
+                "training",
+                "train",
+                "training-bound",
+                "take fewer gradient steps or smaller batches per rollout, or train on more devices",
+            ],
+            Self::DataTransfer => [
+                "data transfer",
+                "update_dataset",
+                "data-transfer-bound",
                 "keep the buffer where training reads it, sample in larger pieces, or fetch the \
-                 next batch while this one is trained on"
-            }
-            Self::WeightSync => "act and train on one device, or hand over weights less often",
+                 next batch while this one is trained on",
+            ],
+            Self::WeightSync => [
+                "weight sync",
+                "sync_weights",
+                "weight-sync-bound",
+                "act and train on one device, or hand over weights less often",
+            ],
         }
     }
 }
 
 impl fmt::Display for Phase {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Rollout => "rollout",
-            Self::Training => "training",
-            Self::DataTransfer => "data transfer",
-            Self::WeightSync => "weight sync",
-        })
+        formatter.write_str(self.texts()[0])
     }
 }
 

@@ -1,18 +1,15 @@
 //! What `RLE_DEBUG` turns on, and where single calls go: to the log, and to the metrics.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use super::clock;
-
-const UNKNOWN: u8 = 0;
-const OFF: u8 = 1;
-const ON: u8 = 2;
 
 /// The target of this module's lines in log filters.
 pub(super) const TARGET: &str = "rle::profile";
 
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+static IS_ON: LazyLock<bool> = LazyLock::new(|| {
+    std::env::var_os("RLE_DEBUG").is_some_and(|value| asks_for_more(&value.to_string_lossy()))
+});
 
 static METRIC_SINK: OnceLock<MetricSink> = OnceLock::new();
 
@@ -25,20 +22,7 @@ pub type MetricSink = fn(name: &str, seconds: f64);
 #[inline]
 #[must_use]
 pub fn is_on() -> bool {
-    match STATE.load(Ordering::Relaxed) {
-        OFF => false,
-        state => state == ON || first_use(),
-    }
-}
-
-#[cold]
-fn first_use() -> bool {
-    let is_on = match std::env::var_os("RLE_DEBUG") {
-        None => false,
-        Some(value) => asks_for_more(&value.to_string_lossy()),
-    };
-    STATE.store(if is_on { ON } else { OFF }, Ordering::Relaxed);
-    is_on
+    *IS_ON
 }
 
 fn asks_for_more(value: &str) -> bool {

@@ -30,7 +30,6 @@
 //! - `registry`: all stages, with the sums of all threads.
 //! - `thread`: a thread's own sums and its open calls.
 //! - `site`: a place in the source that is timed, and its guards.
-//! - `snapshot`: the sums of all stages over some period.
 //! - `run_timer`: the sums of one run.
 //! - `summary`: the summary per group, as users see it.
 //! - `gpu_memory`: log lines about the memory of the GPUs.
@@ -42,7 +41,6 @@ mod gpu_memory;
 mod registry;
 mod run_timer;
 pub(crate) mod site;
-mod snapshot;
 mod summary;
 mod sums;
 #[cfg(test)]

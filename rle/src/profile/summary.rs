@@ -1,12 +1,12 @@
 //! The summary of a run's stages, per group.
 
 use std::fmt;
+use std::time::Instant;
 
 use super::bound::{Bound, bound};
 use super::clock;
 use super::debug::TARGET;
-use super::registry::RowKey;
-use super::snapshot::Snapshot;
+use super::registry::{self, RowKey};
 use super::sums::Totals;
 use super::windows::Scope;
 
@@ -61,19 +61,19 @@ pub struct StageSummary {
 /// A prepare is a run in this sense. Calls that are still open do not count.
 #[must_use]
 pub fn summary() -> Summary {
-    Summary::of(&Snapshot::take(Scope::Run, false))
+    Summary::take(Scope::Run, false)
 }
 
 /// The same since the last [`print_summary`] that reset it.
 #[must_use]
 pub fn epoch_summary() -> Summary {
-    Summary::of(&Snapshot::take(Scope::Epoch, false))
+    Summary::take(Scope::Epoch, false)
 }
 
 /// The stages of the process since its first timed call, runs or not.
 #[must_use]
 pub fn process_summary() -> Summary {
-    Summary::of(&Snapshot::take(Scope::Process, false))
+    Summary::take(Scope::Process, false)
 }
 
 /// Logs [`epoch_summary`] at DEBUG, a line a stage, with the shares of the phases and what helps
@@ -82,7 +82,7 @@ pub fn print_summary(reset: bool) {
     if !reset && !tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
         return;
     }
-    let summary = Summary::of(&Snapshot::take(Scope::Epoch, reset));
+    let summary = Summary::take(Scope::Epoch, reset);
     if summary.groups.is_empty() {
         tracing::debug!(target: TARGET, "timing summary: no timed call has ended");
         return;
@@ -100,16 +100,26 @@ pub fn print_summary(reset: bool) {
 }
 
 impl Summary {
-    fn of(snapshot: &Snapshot) -> Self {
+    /// The sums of a scope so far; with `reset` its next epoch begins here.
+    fn take(scope: Scope, reset: bool) -> Self {
+        let mut registry = registry::lock();
+        registry.end_lap();
+        let now = Instant::now();
+        let Some(span) = registry.windows.of(scope, reset.then_some(now)) else {
+            return Self::default();
+        };
+        let rows = registry.called(&span.rows);
+        drop(registry);
+        let per_tick = if rows.is_empty() { 0.0 } else { clock::seconds_per_tick() };
         let mut groups: Vec<GroupSummary> = Vec::new();
-        for (key, totals) in &snapshot.rows {
-            let stage = StageSummary::new(key, *totals, snapshot.per_tick);
+        for (key, totals) in &rows {
+            let stage = StageSummary::new(key, *totals, per_tick);
             match groups.iter_mut().find(|group| group.name == key.group) {
                 Some(group) => group.stages.push(stage),
                 None => groups.push(GroupSummary { name: key.group, stages: vec![stage] }),
             }
         }
-        Self { seconds: snapshot.seconds, groups }
+        Self { seconds: (now - span.began).as_secs_f64(), groups }
     }
 
     /// All stages, with the groups of each added up, in seconds.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::raw::push_quoted;
 use super::scan::{Fault, Scanner};
 use crate::value::Value;
 
@@ -159,10 +158,7 @@ impl RunEntry {
 
     /// The entry that a scanner of `source` comes to next.
     pub(super) fn scan(scanner: &mut Scanner<'_>, source: &Arc<String>) -> Result<Self, Fault> {
-        if scanner.peek()? != b'{' {
-            let kind = scanner.kind()?;
-            return Err(Fault::Content(format!("is {kind} where an object is expected")));
-        }
+        scanner.require(b'{', |kind| format!("is {kind} where an object is expected"))?;
         let mut parts = Parts::default();
         let start = scanner.place();
         scanner.object(|scanner, key| parts.member(scanner, &key))?;
@@ -274,7 +270,7 @@ impl RunEntry {
             let id = Value::parse_json(old[place.clone()].as_bytes()).unwrap_or_default();
             let Some(new) = id.as_str().and_then(|id| renamed.get(id)) else { continue };
             text.push_str(&old[done..place.start]);
-            push_quoted(new, &mut text);
+            text.push_str(&Value::from(new.as_str()).to_string());
             done = place.end;
         }
         if done == 0 {

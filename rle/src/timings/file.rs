@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::scan::{Fault, Scanner, position};
+use super::scan::{Fault, position};
 use super::{HARDWARE_FILE, LOCK_FILE, TIMINGS_FILE};
 use crate::Error;
 
@@ -119,18 +119,6 @@ fn parse_complete<T>(
     }
     let source = Arc::new(text);
     parse(&source).map_err(|fault| refused(path, &source, fault))
-}
-
-/// An error unless the file is an object.
-pub(super) fn expect_object(scanner: &mut Scanner<'_>) -> Result<(), Fault> {
-    if scanner.peek()? == b'{' {
-        return Ok(());
-    }
-    // Checked to its end first, so that what is not JSON is called that.
-    let kind = scanner.kind()?;
-    let mut rest = Scanner::new(scanner.text());
-    rest.value()?;
-    Err(Fault::Content(format!("holds {kind} where an object is expected")))
 }
 
 fn refused(path: &Path, source: &str, fault: Fault) -> Error {

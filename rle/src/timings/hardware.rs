@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::file;
-use super::raw::{Raw, push_quoted};
+use super::raw::{Raw, push_member};
 use super::scan::{Fault, Scanner};
 use crate::Error;
 use crate::machine::hardware::{self, id_of, rounded};
@@ -123,30 +123,21 @@ impl Descriptions {
         let mut out = String::from("{\n  \"hardware\": {");
         for (index, (id, raw)) in self.known.iter().enumerate() {
             out.push_str(if index == 0 { "\n    " } else { ",\n    " });
-            push_quoted(id, &mut out);
-            out.push_str(": ");
-            out.push_str(raw.text());
+            push_member(id, raw.text(), &mut out);
         }
         out.push_str(if self.known.is_empty() { "}" } else { "\n  }" });
         for (key, raw) in &self.members {
             out.push_str(",\n  ");
-            push_quoted(key, &mut out);
-            out.push_str(": ");
-            out.push_str(raw.text());
+            push_member(key, raw.text(), &mut out);
         }
-        out.push_str(",\n  \"schema_version\": ");
-        out.push_str(&SCHEMA_VERSION.to_string());
-        out.push_str("\n}\n");
-        out
+        out + &format!(",\n  \"schema_version\": {SCHEMA_VERSION}\n}}\n")
     }
 }
 
 /// The descriptions that a text holds.
 pub(super) fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
     let mut descriptions = Descriptions::default();
-    let mut scanner = Scanner::new(source);
-    file::expect_object(&mut scanner)?;
-    scanner.object(|scanner, key| {
+    Scanner::whole_object(source, |scanner, key| {
         match &*key {
             "hardware" => scan_known(scanner, source, &mut descriptions.known)?,
             "schema_version" => check_version(&Raw::new(source, scanner.value()?).value())?,
@@ -157,7 +148,6 @@ pub(super) fn parse(source: &Arc<String>) -> Result<Descriptions, Fault> {
         }
         Ok(())
     })?;
-    scanner.finish()?;
     Ok(descriptions)
 }
 
@@ -166,20 +156,12 @@ fn scan_known(
     source: &Arc<String>,
     known: &mut BTreeMap<String, Raw>,
 ) -> Result<(), Fault> {
-    if scanner.peek()? != b'{' {
-        let kind = scanner.kind()?;
-        return Err(Fault::Content(format!(
-            "has {kind} at `hardware` where an object is expected"
-        )));
-    }
+    scanner
+        .require(b'{', |kind| format!("has {kind} at `hardware` where an object is expected"))?;
     scanner.object(|scanner, id| {
-        if scanner.peek()? != b'{' {
-            let kind = scanner.kind()?;
-            return Err(Fault::Content(format!(
-                "has {kind} at the hardware {:?} where an object is expected",
-                &*id
-            )));
-        }
+        scanner.require(b'{', |kind| {
+            format!("has {kind} at the hardware {:?} where an object is expected", &*id)
+        })?;
         known.insert(id.into_owned(), Raw::new(source, scanner.value()?));
         Ok(())
     })

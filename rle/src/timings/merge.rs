@@ -1,31 +1,22 @@
 //! Entries that come to those of a file.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use super::entry::RunEntry;
+use super::entry::{RunEntry, RunKey};
 use super::hardware::Renamed;
 use super::stages::{Stage, Stages};
 
-/// What makes two entries of a stage the same.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    /// Run index and label.
-    Run(u32, Option<String>),
-    /// The label alone, where there is no run index.
-    Label(String),
-    /// Everything, where there is neither: the canonical text.
-    Content(String),
-}
+/// What makes two entries of a stage the same: run index and label; without a run index the label;
+/// without either all of the entry, as its canonical text.
+type Key = (RunKey, Option<String>);
 
-impl Key {
-    fn of(entry: &RunEntry) -> Self {
-        match (entry.run_idx(), entry.label()) {
-            (Some(run_idx), label) => Self::Run(run_idx, label.map(str::to_owned)),
-            (None, Some(label)) => Self::Label(label.to_owned()),
-            // No entry holds a NaN, which alone has no canonical text.
-            (None, None) => Self::Content(entry.value().canonical_json().unwrap_or_default()),
-        }
-    }
+fn key_of(entry: &RunEntry) -> Key {
+    let key = entry.key();
+    // No entry holds a NaN, which alone has no canonical text.
+    let content = || entry.value().canonical_json().unwrap_or_default();
+    let content = (key == RunKey::none()).then(content);
+    (key, content)
 }
 
 /// The stages with the ids that their hardware has in the file.
@@ -60,23 +51,21 @@ fn merge_runs(runs: &mut Vec<RunEntry>, incoming: Vec<RunEntry>) {
     let mut places = HashMap::with_capacity(incoming.len());
     for entry in incoming {
         let next = latest.len();
-        match places.entry(Key::of(&entry)) {
-            std::collections::hash_map::Entry::Occupied(place) => {
-                latest[*place.get()] = Some(entry);
-            }
-            std::collections::hash_map::Entry::Vacant(place) => {
+        match places.entry(key_of(&entry)) {
+            Entry::Occupied(place) => latest[*place.get()] = Some(entry),
+            Entry::Vacant(place) => {
                 place.insert(next);
                 latest.push(Some(entry));
             }
         }
     }
-    let by_content = places.keys().any(|key| matches!(key, Key::Content(_)));
+    let by_content = places.keys().any(|(_, content)| content.is_some());
     runs.retain_mut(|run| {
         let has_name = run.run_idx().is_some() || run.label().is_some();
         if !has_name && !by_content {
             return true;
         }
-        let Some(place) = places.get(&Key::of(run)) else { return true };
+        let Some(place) = places.get(&key_of(run)) else { return true };
         // A second entry of that name is no more than a leftover of the first.
         match latest[*place].take() {
             Some(entry) => {

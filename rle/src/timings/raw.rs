@@ -34,7 +34,7 @@ impl Raw {
     }
 }
 
-/// Appends a JSON string.
-pub(super) fn push_quoted(text: &str, out: &mut String) {
-    let _ = write!(out, "{}", Value::from(text));
+/// Appends a member of an object: its key, and its value's text.
+pub(super) fn push_member(key: &str, text: &str, out: &mut String) {
+    let _ = write!(out, "{}: {text}", Value::from(key));
 }

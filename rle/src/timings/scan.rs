@@ -56,11 +56,6 @@ impl<'t> Scanner<'t> {
         self.at
     }
 
-    /// All of the text.
-    pub(super) fn text(&self) -> &'t str {
-        self.text
-    }
-
     /// The text of a range that this scanner has passed.
     pub(super) fn slice(&self, range: &Range<usize>) -> &'t str {
         &self.text[range.clone()]
@@ -89,6 +84,31 @@ impl<'t> Scanner<'t> {
             b'-' | b'0'..=b'9' => "a number",
             _ => return Err(self.syntax("a value is expected")),
         })
+    }
+
+    /// An error about the kind of the value that comes next, unless it begins with `bracket`.
+    pub(super) fn require(
+        &mut self,
+        bracket: u8,
+        problem: impl FnOnce(&str) -> String,
+    ) -> Result<(), Fault> {
+        if self.peek()? == bracket { Ok(()) } else { Err(Fault::Content(problem(self.kind()?))) }
+    }
+
+    /// Reads a text that is one object, of which `member` reads as in [`object`](Self::object).
+    pub(super) fn whole_object(
+        text: &'t str,
+        member: impl FnMut(&mut Self, Cow<'t, str>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut scanner = Self::new(text);
+        if scanner.peek()? != b'{' {
+            let kind = scanner.kind()?;
+            // To its end first, so that what is not JSON is called that.
+            scanner.value()?;
+            return Err(Fault::Content(format!("holds {kind} where an object is expected")));
+        }
+        scanner.object(member)?;
+        scanner.finish()
     }
 
     /// Nothing but white space may follow.

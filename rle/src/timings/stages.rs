@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::entry::RunEntry;
 use super::file;
-use super::raw::{Raw, push_quoted};
+use super::raw::{Raw, push_member};
 use super::scan::{Fault, Scanner};
 use super::summary::Summary;
 use crate::Error;
@@ -97,25 +96,19 @@ impl Stage {
     }
 
     fn scan(scanner: &mut Scanner<'_>, source: &Arc<String>) -> Result<Self, Fault> {
-        if scanner.peek()? != b'{' {
-            let kind = scanner.kind()?;
-            return Err(Fault::Content(format!(
-                "is {kind} where an object with an array `runs` is expected"
-            )));
-        }
+        scanner.require(b'{', |kind| {
+            format!("is {kind} where an object with an array `runs` is expected")
+        })?;
         let mut runs = None;
         let mut members = Vec::with_capacity(2);
         scanner.object(|scanner, key| {
             match &*key {
-                "runs" if scanner.peek()? == b'[' => {
+                "runs" => {
+                    scanner.require(b'[', |kind| {
+                        format!("has {kind} where an array `runs` is expected")
+                    })?;
                     runs = Some(scan_runs(scanner, source)?);
                     members.push(Member::Runs);
-                }
-                "runs" => {
-                    let kind = scanner.kind()?;
-                    return Err(Fault::Content(format!(
-                        "has {kind} where an array `runs` is expected"
-                    )));
                 }
                 "total_seconds" => {
                     let is_number = scanner.kind()? == "a number";
@@ -144,18 +137,12 @@ impl Stage {
             out.push_str(if index == 0 { "\n    " } else { ",\n    " });
             match member {
                 Member::Runs => self.render_runs(out),
-                Member::Total(Some(raw)) => {
-                    out.push_str("\"total_seconds\": ");
-                    out.push_str(raw.text());
-                }
+                Member::Total(Some(raw)) => push_member("total_seconds", raw.text(), out),
                 Member::Total(None) => {
-                    let _ = write!(out, "\"total_seconds\": {}", Value::from(self.total_seconds()));
+                    let total = Value::from(self.total_seconds());
+                    push_member("total_seconds", &total.to_string(), out);
                 }
-                Member::Other(key, raw) => {
-                    push_quoted(key, out);
-                    out.push_str(": ");
-                    out.push_str(raw.text());
-                }
+                Member::Other(key, raw) => push_member(key, raw.text(), out),
             }
         }
         out.push_str("\n  }");
@@ -191,15 +178,12 @@ fn scan_runs(scanner: &mut Scanner<'_>, source: &Arc<String>) -> Result<Vec<RunE
 /// The stages that a text holds.
 pub(super) fn parse(source: &Arc<String>) -> Result<Stages, Fault> {
     let mut stages = BTreeMap::new();
-    let mut scanner = Scanner::new(source);
-    file::expect_object(&mut scanner)?;
-    scanner.object(|scanner, name| {
+    Scanner::whole_object(source, |scanner, name| {
         let stage = Stage::scan(scanner, source);
         let stage = stage.map_err(|fault| fault.within(|| describe_stage(&name)))?;
         stages.insert(name.into_owned(), stage);
         Ok(())
     })?;
-    scanner.finish()?;
     Ok(stages)
 }
 
@@ -219,8 +203,7 @@ pub(super) fn render(stages: &Stages) -> String {
     out.push('{');
     for (index, (name, stage)) in stages.iter().enumerate() {
         out.push_str(if index == 0 { "\n  " } else { ",\n  " });
-        push_quoted(name, &mut out);
-        out.push_str(": ");
+        push_member(name, "", &mut out);
         stage.render(&mut out);
     }
     out.push_str(if stages.is_empty() { "}\n" } else { "\n}\n" });

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::content;
-use super::offer::{Offered, offers_for};
+use super::offer::{self, Offered, offers_for};
 use crate::Error;
 use crate::fs::failpoint;
 use crate::timings::hardware::Descriptions;
@@ -26,7 +25,7 @@ fn offerings(dir: &Path) -> Vec<Offering> {
     offers
         .filter_map(|offered| {
             let text = str::from_utf8(offered.content()).ok()?;
-            let (stages, hardware) = content::parse(&Arc::new(text.to_owned())).ok()?;
+            let (stages, hardware) = offer::parse(&Arc::new(text.to_owned())).ok()?;
             Some(Offering { offered, stages, hardware })
         })
         .collect()

@@ -31,15 +31,11 @@
 //! - The holder fails with the offers (one of them makes the file too long, for instance): it
 //!   tries again with its own times only, and the owners save by themselves.
 //!
-//! - `offer`: the file of an offer, and the four things that can happen to it.
-//! - `content`: the text in it.
-//! - `owner`: waits for the lock, while a holder may do its save.
+//! - `offer`: the file of an offer with the text in it, and the four things that can happen to it.
 //! - `holder`: writes what others offer together with its own times.
 
-mod content;
 mod holder;
 mod offer;
-mod owner;
 #[cfg(test)]
 mod tests;
 
@@ -48,7 +44,14 @@ use std::time::Duration;
 
 use super::locked::{self, LockedFiles};
 use super::store::Timings;
+use super::{LOCK_FILE, TIMINGS_FILE};
 use crate::Error;
+use crate::fs::{FileLock, failpoint};
+use offer::Offer;
+
+/// How much longer than it was told to an owner waits whose offer was taken at that moment: only
+/// a holder that is stopped just then lets it wait for all of that.
+const OUTCOME_WAIT: Duration = Duration::from_secs(10);
 
 /// Merges the times into the files of a directory, or has the holder of their lock do so.
 ///
@@ -56,8 +59,49 @@ use crate::Error;
 /// Those of the own times alone, and [`Error::Locked`] after the wait.
 pub(super) fn save(dir: &Path, timeout: Duration, timings: &Timings) -> Result<(), Error> {
     locked::create(dir)?;
-    match owner::lock_or_offer(dir, timeout, timings)? {
+    match lock_or_offer(dir, timeout, timings)? {
         Some(lock) => holder::merge(LockedFiles::with_lock(dir, lock, timeout)?, timings),
         None => Ok(()),
     }
+}
+
+/// Waits for the lock, and meanwhile offers the times to whoever holds it. `None` once they are
+/// in the file and on disk.
+///
+/// # Errors
+/// [`Error::Locked`] after the wait; nothing is written then, nor will be.
+fn lock_or_offer(
+    dir: &Path,
+    timeout: Duration,
+    timings: &Timings,
+) -> Result<Option<FileLock>, Error> {
+    let lock = &dir.join(LOCK_FILE);
+    if let Some(lock) = FileLock::try_acquire(lock, Duration::ZERO)? {
+        return Ok(Some(lock));
+    }
+    let offer = if timeout.is_zero() {
+        None
+    } else {
+        Offer::make(&dir.join(TIMINGS_FILE), offer::render(timings).as_bytes())?
+    };
+    let Some(offer) = offer else { return FileLock::acquire(lock, timeout).map(Some) };
+    let is_done = || offer.is_accepted();
+    let outcome = match FileLock::acquire_unless(lock, timeout, is_done) {
+        // Where it can no longer be withdrawn it was taken, and only the outcome tells.
+        Err(error) if !offer.withdraw() => {
+            match FileLock::acquire_unless(lock, OUTCOME_WAIT, is_done) {
+                Err(_) if !is_done() => Err(error),
+                Err(_) => Ok(None),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome,
+    };
+    failpoint()?;
+    if let Ok(Some(_)) = &outcome {
+        // Whether or not it is there still: it was not accepted.
+        offer.withdraw();
+        failpoint()?;
+    }
+    outcome
 }

@@ -1,4 +1,5 @@
-//! The file of an offer: made and withdrawn by its owner, taken and accepted by a lock's holder.
+//! The file of an offer and the text in it: made and withdrawn by its owner, taken and accepted by
+//! a lock's holder.
 //!
 //! The owner keeps its offer locked for as long as it lives. The offer's name is gone once a
 //! holder has taken it, or the owner has withdrawn it: only one of them can remove it. The file
@@ -8,14 +9,23 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::Error;
 use crate::fs::{
     Attempt, OFFER_SUFFIX, Temporary, directory_of, failpoint, try_exclusive, unique_name,
 };
+use crate::timings::hardware::{self, Descriptions};
+use crate::timings::raw::Raw;
+use crate::timings::scan::{Fault, Scanner};
+use crate::timings::stages::{self, Stages};
+use crate::timings::store::Timings;
 
 /// A longer content is not offered: its owner does the work itself.
 pub(super) const MAX_OFFER_BYTES: usize = 1 << 20;
+
+/// The version of an offer's content; a holder leaves any other to its owner.
+const SCHEMA_VERSION: u64 = 1;
 
 /// An offer of this process. Dropping it leaves the file for a sweep, as a kill does.
 #[derive(Debug)]
@@ -125,6 +135,34 @@ fn offered(path: PathBuf) -> Option<Offered> {
         content,
         is_taken: false,
     })
+}
+
+/// The text of an offer of these times.
+pub(super) fn render(timings: &Timings) -> String {
+    format!(
+        "{{\"hardware\": {}, \"schema_version\": {SCHEMA_VERSION}, \"timings\": {}}}\n",
+        timings.hardware.render().trim_end(),
+        stages::render(&timings.stages).trim_end()
+    )
+}
+
+/// The times that the text of an offer holds.
+pub(super) fn parse(source: &Arc<String>) -> Result<(Stages, Descriptions), Fault> {
+    let (mut stages, mut hardware, mut version) = (None, None, None);
+    Scanner::whole_object(source, |scanner, key| {
+        let raw = Raw::new(source, scanner.value()?);
+        match &*key {
+            "hardware" => hardware = Some(hardware::parse(&Arc::new(raw.text().to_owned()))?),
+            "timings" => stages = Some(stages::parse(&Arc::new(raw.text().to_owned()))?),
+            "schema_version" => version = raw.value().as_u64(),
+            _ => return Err(Fault::Content(format!("has the unknown key {key:?}"))),
+        }
+        Ok(())
+    })?;
+    match (stages, hardware, version) {
+        (Some(stages), Some(hardware), Some(SCHEMA_VERSION)) => Ok((stages, hardware)),
+        _ => Err(Fault::Content("is not an offer of this version".to_owned())),
+    }
 }
 
 #[cfg(test)]

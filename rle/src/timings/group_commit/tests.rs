@@ -6,9 +6,8 @@ use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use super::content::render;
 use super::holder::merge;
-use super::offer::{Offer, Offered, offers_for};
+use super::offer::{Offer, Offered, offers_for, render};
 use crate::Error;
 use crate::fs::dying_after;
 use crate::timings::locked::LockedFiles;
