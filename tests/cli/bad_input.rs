@@ -60,7 +60,10 @@ fn unknown_words_are_named_with_the_near_match() {
         &["statsu"],
         &["unrecognized subcommand 'statsu'", "similar subcommand exists: 'status'"],
     );
-    lab.refuses(&["zzz"], &["unrecognized subcommand 'zzz'", "commands are run, list, status"]);
+    lab.refuses(
+        &["zzz"],
+        &["unrecognized subcommand 'zzz'", "commands are run, list, config, status"],
+    );
     // The value of a misspelt option is not taken for a command.
     lab.refuses(&["--num-rusn", "3", "status"], &["'--num-rusn'", "'--num-runs'"]);
     lab.refuses(&["status", "list"], &["unexpected argument 'list'", "[key=value ...]"]);

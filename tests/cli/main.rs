@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod config;
 mod files;
 mod hardware;
 mod help;

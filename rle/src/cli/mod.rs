@@ -28,7 +28,7 @@ use crate::suite::config::settings;
 use crate::suite::{self, Mode, Program, Start, SuiteConfig, expand_variants, workers};
 use args::{Command, Grammar, Parsed};
 use commands::files::Inspection;
-use commands::{archive, list, locks, timings, verify};
+use commands::{archive, config, list, locks, timings, verify};
 use layers::Request;
 use show::Format;
 pub use standalone::main as standalone;
@@ -90,6 +90,7 @@ fn carry_out(
             let specs = expand_variants(&specs, &request.config.variants)?;
             list::list(&specs, format)
         }
+        Command::Config => config::config(request, &specs),
         Command::Status => status(request, &specs),
         Command::Verify if request.asked.interruption => {
             verify::interruption(&request.config, &specs, format)

@@ -27,16 +27,6 @@ pub(super) enum Format {
     Json,
 }
 
-impl Format {
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
-    }
-}
-
 /// Writes to stdout; a reader that went away is no error.
 pub(super) fn out(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();

@@ -7,6 +7,7 @@ use crate::suite::config::settings::{Kind, Setting};
 pub(in crate::cli) enum Command {
     Run,
     List,
+    Config,
     Status,
     Verify,
     ArchiveList,
@@ -57,6 +58,7 @@ pub(in crate::cli) const PROGRAM_COMMANDS: &[CommandSpec] = &[
         "Compute every requested slot that no record answers (the default)",
     ),
     command("list", Command::List, "Show algorithms, flags, stages and default configurations"),
+    command("config", Command::Config, "Show the configuration, and where each value comes from"),
     command("status", Command::Status, "Show for every slot whether it is reused, and why not"),
     command("verify", Command::Verify, "Hash all tracked outputs and checkpoints again"),
     group("archive", ARCHIVE, "List, restore or prune archived and superseded records"),
@@ -102,6 +104,7 @@ impl Command {
         match self {
             Self::Run => "run",
             Self::List => "list",
+            Self::Config => "config",
             Self::Status => "status",
             Self::Verify => "verify",
             Self::ArchiveList => "archive list",

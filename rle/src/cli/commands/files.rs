@@ -42,8 +42,9 @@ impl<'a> Inspection<'a> {
         default_root: &str,
     ) -> Result<Self, Error> {
         let format = invocation.last("format");
-        let format =
-            format.map_or(Ok(Format::default()), |text| layers::parse_format(text, "--format"))?;
+        let format = format.map_or(Ok(Format::default()), |text| {
+            layers::parse_format(text, "--format", invocation.command)
+        })?;
         let root = named_root(invocation)?.unwrap_or_else(|| PathBuf::from(default_root));
         Ok(Self { scope: scope(root, None, invocation), format, invocation })
     }

@@ -3,6 +3,7 @@
 //! They decide nothing about requests or records: the plan, the records and the files say it.
 //!
 //! - `archive`: what is archived, put back or removed.
+//! - `config`: the configuration of a start, and where each value comes from.
 //! - `files`: which files `timings` and `locks` are about.
 //! - `list`: what is registered in the program.
 //! - `locks`: lock files, held or free.
@@ -10,6 +11,7 @@
 //! - `verify`: outputs and checkpoints as they were stored.
 
 pub(in crate::cli) mod archive;
+pub(in crate::cli) mod config;
 pub(in crate::cli) mod files;
 pub(in crate::cli) mod list;
 pub(in crate::cli) mod locks;

@@ -25,6 +25,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
         .parse()
         .map_err(|error: toml::de::Error| Error::file(path, syntax_problem(&text, &error)))?;
     let origin = path.display().to_string();
+    layers.layer.clone_from(&origin);
     for (key, value) in table {
         let problem = |problem: String| Error::file(path, problem);
         let value = convert(value);
@@ -32,6 +33,7 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
             "env_config" => {
                 let table = as_finite_table(path, &key, value)?;
                 typed::merge(&mut layers.config.env_config, &table);
+                layers.origins.merge(&[key], &table, &origin);
             }
             "common_config" => {
                 let table = as_finite_table(path, &key, value)?;
@@ -42,6 +44,8 @@ pub(super) fn apply(layers: &mut Layers<'_>, path: &Path) -> Result<(), Error> {
                     return Err(problem(reserved));
                 }
                 merge_common(layers, &table);
+                layers.origins.merge(&[key], &table, &origin);
+                layers.note_selectors(table.as_object().into_iter().flat_map(|table| table.keys()));
             }
             "algorithm_configs" => {
                 let Value::Object(configs) = as_table(path, &key, value)? else { continue };

@@ -1,23 +1,30 @@
 //! The layers over the suite's own values, lowest first: configuration file, environment
 //! variables, `--set`, options.
+//!
+//! - `origins`: which layer each value came from.
+//! - `file`: the configuration file.
 
 pub(super) mod file;
+pub(super) mod origins;
 
 use std::env;
 use std::ffi::OsString;
+use std::slice;
 
 use crate::Error;
 use crate::algorithm::{AlgorithmOverride, AlgorithmSpec, ConfigChange, typed};
 use crate::near_match;
 use crate::record::identity::EXCLUDED_COMMON_KEYS;
 use crate::suite::SuiteConfig;
+use crate::suite::config::SUITE_CODE;
 use crate::suite::config::raw::{Given, Raw, parse_bool, parse_uint};
 use crate::suite::config::selection::flag_option;
 use crate::suite::config::settings::{self, Kind, LOG_SECTION, settings};
 use crate::value::Value;
 
-use super::args::Invocation;
+use super::args::{Command, Invocation};
 use super::show::Format;
+use origins::Origins;
 
 /// Variables that a flag's name could collide with but that mean something else.
 const OTHER_VARIABLES: [&str; 5] =
@@ -27,6 +34,8 @@ const OTHER_VARIABLES: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) config: SuiteConfig,
+    /// Which layer each value of the configuration came from.
+    pub(super) origins: Origins,
     pub(super) asked: Asked,
 }
 
@@ -63,7 +72,7 @@ fn assign_with(
     specs: &[AlgorithmSpec],
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Request, Error> {
-    let mut layers = Layers { config, specs, asked: Asked::default() };
+    let mut layers = Layers::new(config, specs, invocation.command);
     let variable = |key: &str| variable(key, &environment);
     let config_file = match invocation.last("config") {
         Some(path) => Some(path.to_owned()),
@@ -74,6 +83,7 @@ fn assign_with(
     }
     for key in variable_keys().chain(layers.flags()) {
         if let Some((name, text)) = variable(key)? {
+            layers.layer.clone_from(&name);
             layers.assign_text(key, text, &name)?;
         }
     }
@@ -83,9 +93,11 @@ fn assign_with(
         .filter(|(key, _)| key != "config" && !invocation.is_about_files(key))
         .partition(|(key, _)| key == "set");
     for (key, text) in sets.into_iter().chain(options) {
+        layers.layer = flag_option(key);
         layers.assign_text(key, text.clone(), &flag_option(key))?;
     }
-    Ok(Request { config: layers.config, asked: layers.asked })
+    let Layers { config, origins, asked, .. } = layers;
+    Ok(Request { config, origins, asked })
 }
 
 /// The variable of an option and its text; none where it is unset or empty.
@@ -119,10 +131,44 @@ fn variable_keys<'a>() -> impl Iterator<Item = &'a str> {
 pub(super) struct Layers<'a> {
     pub(super) config: SuiteConfig,
     pub(super) specs: &'a [AlgorithmSpec],
+    /// The layer that is applied now: a file, a variable or an option.
+    pub(super) layer: String,
+    pub(super) origins: Origins,
+    command: Command,
     asked: Asked,
 }
 
 impl<'a> Layers<'a> {
+    fn new(mut config: SuiteConfig, specs: &'a [AlgorithmSpec], command: Command) -> Self {
+        let mut origins = Origins::default();
+        let mut defaults = SuiteConfig::new(config.env_name.as_str());
+        for setting in settings() {
+            let Some(field) = setting.field else { continue };
+            if field(&mut config).value() != field(&mut defaults).value() {
+                origins.set(&[setting.key.to_owned()], SUITE_CODE);
+            }
+        }
+        let tables = ["env_config", "common_config", "provenance"].map(ToOwned::to_owned);
+        for key in config.flags.keys().chain(&tables) {
+            origins.set(slice::from_ref(key), SUITE_CODE);
+        }
+        let layer = SUITE_CODE.to_owned();
+        let mut layers = Self { config, specs, layer, origins, command, asked: Asked::default() };
+        let common: Vec<String> = layers.config.common_config.keys().cloned().collect();
+        layers.note_selectors(common.iter());
+        layers
+    }
+
+    /// Notes which keys of the shared configuration the layer sets in place of an option.
+    pub(super) fn note_selectors<'k>(&mut self, keys: impl Iterator<Item = &'k String>) {
+        let flags = self.flags();
+        for key in keys {
+            if flags.contains(&key.as_str()) || EXCLUDED_COMMON_KEYS.contains(&key.as_str()) {
+                self.origins.set(slice::from_ref(key), &self.layer);
+            }
+        }
+    }
+
     pub(super) fn flags(&self) -> Vec<&'a str> {
         let mut flags: Vec<&str> =
             self.specs.iter().filter_map(|spec| spec.flag.as_deref()).collect();
@@ -139,7 +185,7 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             "format" => {
-                self.asked.format = parse_format(&text, origin)?;
+                self.asked.format = parse_format(&text, origin, self.command)?;
                 Ok(())
             }
             "why" => {
@@ -174,7 +220,27 @@ impl<'a> Layers<'a> {
             self.config.common_config.remove(key);
             self.config.flags.insert(key.to_owned(), on);
             Ok(())
-        })
+        })?;
+        self.note(key, raw);
+        Ok(())
+    }
+
+    /// Notes that the layer has assigned a setting or a flag.
+    fn note(&mut self, key: &str, raw: &Raw) {
+        let path = [key.to_owned()];
+        match raw {
+            Raw::Text(fact) if key == "provenance" => {
+                let fact = fact.split_once('=').map_or(fact.as_str(), |(fact, _)| fact);
+                self.origins.set(&[key.to_owned(), fact.to_owned()], &self.layer);
+            }
+            Raw::Value(facts) if key == "provenance" => {
+                self.origins.merge(&path, facts, &self.layer);
+            }
+            _ if settings().any(|s| s.key == key && s.kind == Kind::Repeated) => {
+                self.origins.add(&path, &self.layer);
+            }
+            _ => self.origins.set(&path, &self.layer),
+        }
     }
 
     /// Carries out one `--set PATH=VALUE`.
@@ -188,7 +254,9 @@ impl<'a> Layers<'a> {
         match path.as_slice() {
             [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {
                 typed::set_untyped(&mut self.config.env_config, rest, text)
-                    .map_err(|error| fault(error, root))
+                    .map_err(|error| fault(error, root))?;
+                self.origins.set(&path, origin);
+                Ok(())
             }
             [root, rest @ ..] if root == "common_config" && !rest.is_empty() => {
                 let table = std::mem::take(&mut self.config.common_config);
@@ -197,7 +265,10 @@ impl<'a> Layers<'a> {
                 if let Value::Object(table) = table {
                     self.config.common_config = table;
                 }
-                outcome.map_err(|error| fault(error, root))
+                outcome.map_err(|error| fault(error, root))?;
+                self.origins.set(&path, origin);
+                self.note_selectors(rest.first().into_iter());
+                Ok(())
             }
             [root, algorithm, rest @ ..] if root == "algorithm_configs" && !rest.is_empty() => {
                 self.config.overrides.push(AlgorithmOverride {
@@ -288,10 +359,17 @@ fn split_assignment(assignment: &str) -> Result<(Vec<String>, &str), Error> {
     Err(malformed(if quoted { "a quote is not closed" } else { "there is no `=`" }))
 }
 
-pub(super) fn parse_format(text: &str, origin: &str) -> Result<Format, Error> {
-    Format::parse(text).ok_or_else(|| {
-        Error::usage(format!("{origin}: `{text}` is not a format; use text or json"))
-    })
+/// The form in which a command prints. TOML is the text that `config` prints.
+pub(super) fn parse_format(text: &str, origin: &str, command: Command) -> Result<Format, Error> {
+    match (text, command) {
+        ("text", _) | ("toml", Command::Config) => Ok(Format::Text),
+        ("json", _) => Ok(Format::Json),
+        (_, command) => {
+            let is_config = command == Command::Config;
+            let accepted = if is_config { "text, json or toml" } else { "text or json" };
+            Err(Error::usage(format!("{origin}: `{text}` is not a format; use {accepted}")))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ fn facts_are_added_one_by_one_and_keep_the_kind_that_they_have() {
 #[test]
 fn a_table_of_a_file_adds_facts_and_a_mode_is_one_of_three() {
     let config = SuiteConfig::new("x").provenance("build", 7);
-    let mut layers = Layers { config, specs: &[], asked: Asked::default() };
+    let mut layers = Layers::new(config, &[], Command::Run);
     let table = Value::parse_json(br#"{"ticket": {"id": 12}}"#).unwrap();
     layers.assign("provenance", &Raw::Value(table), "f: provenance").unwrap();
     let metadata = Value::Object(layers.config.provenance.metadata.clone());

@@ -62,8 +62,8 @@ impl Field<'_> {
             Self::RunNumbers(runs) => *runs = Some(parse_run_numbers(raw, origin)?),
             Self::Algorithms(names) => *names = Some(parse_algorithms(given)?),
             Self::List(list) => *list = parse_list(raw, origin)?,
-            Self::Slots(slots) => slots.extend(parse_list(raw, origin)?),
-            Self::RequestPaths(paths) => paths.extend(parse_request_paths(raw, origin)?),
+            Self::Slots(slots) => add_new(slots, parse_list(raw, origin)?),
+            Self::RequestPaths(paths) => add_new(paths, parse_request_paths(raw, origin)?),
             Self::OnBusy(on_busy) => *on_busy = parse_on_busy(raw, origin)?,
             Self::ProvenanceMode(mode) => *mode = parse_provenance_mode(raw, origin)?,
             Self::Facts(facts) => add_facts(facts, raw, origin)?,
@@ -83,7 +83,7 @@ impl Field<'_> {
     }
 
     /// The value in a form that [`assign`](Self::assign) reads; null where none is set.
-    #[cfg(all(test, feature = "cli"))]
+    #[cfg(feature = "cli")]
     pub(crate) fn value(self) -> Value {
         let path = |path: &PathBuf| Value::from(path.to_string_lossy().into_owned());
         let backends = |backends: &Vec<Backend>| match backends.as_slice() {
@@ -110,7 +110,11 @@ impl Field<'_> {
             Self::ProvenanceMode(mode) => word(Value::from_serialize(mode)),
             Self::Facts(facts) => Value::Object(facts.clone()),
             Self::Backends(list) => Value::from(list.as_ref().map(backends)),
-            Self::LogMode(mode) => word(Value::from_serialize(mode)),
+            Self::LogMode(mode) => match mode {
+                Some(LogModeSetting::Word(mode)) => Value::from(mode.as_str()),
+                Some(LogModeSetting::Mode(mode)) => word(Value::from_serialize(mode)),
+                None => Value::Null,
+            },
         }
     }
 
@@ -138,6 +142,15 @@ impl Field<'_> {
             (Self::Backends(to), Self::Backends(from)) => to.clone_from(from),
             (Self::LogMode(to), Self::LogMode(from)) => to.clone_from(from),
             _ => unreachable!("one setting is kept in one kind of field"),
+        }
+    }
+}
+
+/// Adds the items that the list does not hold yet.
+fn add_new(list: &mut Vec<String>, items: Vec<String>) {
+    for item in items {
+        if !list.contains(&item) {
+            list.push(item);
         }
     }
 }

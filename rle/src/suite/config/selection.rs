@@ -111,13 +111,7 @@ pub(crate) fn select_algorithms(
                 .to_owned(),
         ));
     }
-    if let Some(words) = &config.selection.algorithms {
-        return select_named(words, specs);
-    }
-    let is_on = |spec: &AlgorithmSpec| {
-        spec.flag.as_ref().is_none_or(|flag| config.flags.get(flag).copied().unwrap_or(false))
-    };
-    let selected: Vec<usize> = (0..specs.len()).filter(|&i| is_on(&specs[i])).collect();
+    let selected = selected_algorithms(config, specs)?;
     if selected.is_empty() {
         let options: BTreeSet<String> =
             specs.iter().filter_map(|spec| spec.flag.as_deref()).map(flag_option).collect();
@@ -129,6 +123,22 @@ pub(crate) fn select_algorithms(
         )));
     }
     Ok(selected)
+}
+
+/// As [`select_algorithms`], where it is no error that every flag is false.
+pub(crate) fn selected_algorithms(
+    config: &SuiteConfig,
+    specs: &[AlgorithmSpec],
+) -> Result<Vec<usize>, Error> {
+    match &config.selection.algorithms {
+        _ if config.selection.just_vis => Ok(Vec::new()),
+        Some(words) => select_named(words, specs),
+        None => {
+            let is_on = |flag: &String| config.flags.get(flag).copied().unwrap_or(false);
+            let is_selected = |spec: &AlgorithmSpec| spec.flag.as_ref().is_none_or(is_on);
+            Ok((0..specs.len()).filter(|&index| is_selected(&specs[index])).collect())
+        }
+    }
 }
 
 fn select_named(words: &[String], specs: &[AlgorithmSpec]) -> Result<Vec<usize>, Error> {

@@ -28,32 +28,37 @@ pub(crate) fn required_paths(
 }
 
 /// Resolved configurations of the selected algorithms, and a check of all that are overridden.
-pub(super) fn resolve_configs(
+pub(crate) fn resolve_configs(
     config: &SuiteConfig,
     specs: &[AlgorithmSpec],
     selected: &[usize],
 ) -> Result<BTreeMap<usize, Value>, Error> {
     let overrides = selection::overrides_by_algorithm(config, specs)?;
-    let own = |index: usize| overrides.get(&index).map_or(&[][..], Vec::as_slice);
-    let mut resolved = BTreeMap::new();
-    for (index, spec) in specs.iter().enumerate() {
-        if own(index).is_empty() && !selected.contains(&index) {
-            continue;
-        }
-        // A variant is its algorithm as configured, and then what is its own.
-        let inherited = spec.variant.as_ref().and_then(|variant| {
-            let base = specs.iter().position(|base| base.slug == variant.algorithm)?;
-            Some((own(base), &variant.change))
-        });
-        let mut changes = Vec::new();
-        if let Some((base, change)) = inherited {
-            changes.extend_from_slice(base);
-            changes.push(change);
-        }
-        changes.extend_from_slice(own(index));
-        resolved.insert(index, resolve_config(spec, &changes)?);
+    let is_wanted = |index: &usize| overrides.contains_key(index) || selected.contains(index);
+    (0..specs.len())
+        .filter(is_wanted)
+        .map(|index| {
+            let changes = changes_of(index, specs, &overrides);
+            Ok((index, resolve_config(&specs[index], &changes)?))
+        })
+        .collect()
+}
+
+/// What is laid over an algorithm's defaults, lowest first. A variant is its algorithm as
+/// configured, and then what is its own.
+pub(crate) fn changes_of<'a>(
+    index: usize,
+    specs: &'a [AlgorithmSpec],
+    overrides: &BTreeMap<usize, Vec<&'a AlgorithmOverride>>,
+) -> Vec<&'a AlgorithmOverride> {
+    let mut changes = Vec::new();
+    if let Some(variant) = &specs[index].variant {
+        let base = specs.iter().position(|base| base.slug == variant.algorithm);
+        changes.extend(base.and_then(|base| overrides.get(&base)).into_iter().flatten());
+        changes.push(&variant.change);
     }
-    Ok(resolved)
+    changes.extend(overrides.get(&index).into_iter().flatten());
+    changes
 }
 
 /// One algorithm's configuration with its overrides, lowest first.

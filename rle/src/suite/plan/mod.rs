@@ -11,9 +11,11 @@ mod algorithms;
 mod decide;
 mod resolve;
 
-pub(crate) use algorithms::{PlannedAlgorithm, required_paths, resolve_config};
+pub(crate) use algorithms::{
+    PlannedAlgorithm, changes_of, required_paths, resolve_config, resolve_configs,
+};
 pub(crate) use decide::Start;
-pub(crate) use resolve::{NO_DIRECTORY, Plan, PlannedSlot};
+pub(crate) use resolve::{NO_DIRECTORY, Plan, PlannedSlot, check};
 
 #[cfg(test)]
 mod tests;

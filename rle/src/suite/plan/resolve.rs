@@ -30,6 +30,22 @@ pub(crate) struct PlannedSlot {
     pub(super) rerun: bool,
 }
 
+/// Checks the values of a suite; gives the algorithms with their variants, and the run indices.
+pub(crate) fn check(
+    config: &mut SuiteConfig,
+    specs: &[AlgorithmSpec],
+) -> Result<(Vec<AlgorithmSpec>, Vec<u32>), Error> {
+    config.check_values()?;
+    if config.execution.jobs == 0 {
+        return Err(Error::usage("--jobs is 0; it must be at least 1"));
+    }
+    registry::check(specs, &settings::reserved_flags())?;
+    let specs = variants::expand(specs, &config.variants)?;
+    selection::separate_common(config, &specs)?;
+    let runs = selection::select_runs(config)?;
+    Ok((specs, runs))
+}
+
 pub(crate) struct Plan {
     pub(crate) facts: Arc<SuiteFacts>,
     pub(crate) algorithms: Vec<PlannedAlgorithm>,
@@ -47,14 +63,8 @@ pub(crate) struct Plan {
 impl Plan {
     /// Resolves a start; reads files but writes none.
     pub(crate) fn new(mut config: SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Self, Error> {
-        config.check_values()?;
-        if config.execution.jobs == 0 {
-            return Err(Error::usage("--jobs is 0; it must be at least 1"));
-        }
-        registry::check(specs, &settings::reserved_flags())?;
-        let specs = &variants::expand(specs, &config.variants)?;
-        selection::separate_common(&mut config, specs)?;
-        let runs = selection::select_runs(&config)?;
+        let (specs, runs) = check(&mut config, specs)?;
+        let specs = &specs;
         let selected = selection::select_algorithms(&config, specs)?;
         let configs = resolve_configs(&config, specs, &selected)?;
         let facts = suite_facts(&config)?;

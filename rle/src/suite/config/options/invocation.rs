@@ -16,7 +16,7 @@ pub(in crate::suite::config) const OUTPUT: &[Setting] = &[
         "format",
         Kind::Value,
         "FORMAT",
-        "text or json, for everything that prints a table",
+        "text or json, for everything that is printed; `config` has toml too",
     ),
 ];
 
