@@ -40,8 +40,8 @@ pub(crate) fn memory_in_use() -> Result<Vec<MemoryInUse>, String> {
     Err("the program is built without the feature `gpu`".to_owned())
 }
 
-/// What one source says.
-enum Reading {
+/// Why a source does not say which devices there are.
+enum ReadError {
     /// There is no such source on this machine.
     Absent,
     /// It is there and says that the driver is not.
@@ -51,9 +51,10 @@ enum Reading {
     Broken(String),
     /// It does not answer in time.
     Hung(String),
-    /// The devices in the order of their places on the bus, as far as it is known.
-    Devices(Vec<Device>),
 }
+
+/// The devices in the order of their places on the bus, as far as it is known.
+type Reading = Result<Vec<Device>, ReadError>;
 
 /// One GPU of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,34 +97,33 @@ fn devices(machine: &Machine) -> Result<Vec<Device>, String> {
     let began = Instant::now();
     let mut problem = None;
     match library(machine) {
-        Reading::Devices(devices) => return Ok(devices),
+        Ok(devices) => return Ok(devices),
         // The program asks the same driver.
-        Reading::Hung(hung) => return Err(hung),
+        Err(ReadError::Hung(hung)) => return Err(hung),
         // As on each machine that has the software and no GPU.
-        Reading::NoDriver if !machine.has_nvidia_device() => return Ok(Vec::new()),
-        Reading::NoDriver => problem = Some("their driver is not loaded".to_owned()),
-        Reading::Broken(broken) => problem = Some(broken),
-        Reading::Absent => {}
+        Err(ReadError::NoDriver) if !machine.has_nvidia_device() => return Ok(Vec::new()),
+        Err(ReadError::NoDriver) => problem = Some("their driver is not loaded".to_owned()),
+        Err(ReadError::Broken(broken)) => problem = Some(broken),
+        Err(ReadError::Absent) => {}
     }
     let patience = machine.gpus.patience.saturating_sub(began.elapsed());
-    match smi::read(machine, patience) {
-        Reading::Devices(devices) => Ok(devices),
-        Reading::Absent | Reading::NoDriver => problem.map_or(Ok(Vec::new()), Err),
-        Reading::Broken(broken) | Reading::Hung(broken) => Err(problem.unwrap_or(broken)),
-    }
+    smi::read(machine, patience).or_else(|error| match error {
+        ReadError::Absent | ReadError::NoDriver => problem.map_or(Ok(Vec::new()), Err),
+        ReadError::Broken(broken) | ReadError::Hung(broken) => Err(problem.unwrap_or(broken)),
+    })
 }
 
 #[cfg(feature = "gpu")]
 fn library(machine: &Machine) -> Reading {
     match &machine.gpus.library {
         Some(path) => nvml::read_within(machine.gpus.patience, path),
-        None => Reading::Absent,
+        None => Err(ReadError::Absent),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
 fn library(_: &Machine) -> Reading {
-    Reading::Absent
+    Err(ReadError::Absent)
 }
 
 /// Equal ones counted together.

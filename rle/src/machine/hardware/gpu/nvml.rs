@@ -2,16 +2,17 @@
 //! is left out of the description.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device as Handle, Nvml};
 
-use super::{Device, Instance, Reading};
+use super::{Device, Instance, ReadError, Reading};
 use crate::machine::hardware::description::{Gpu, two_decimals};
 use crate::machine::hardware::memory::gib;
 
@@ -22,63 +23,58 @@ pub(super) fn read_within(patience: Duration, library: &OsStr) -> Reading {
     let library = library.to_owned();
     let spawned = thread::Builder::new().name("rle-gpus".to_owned()).spawn(move || {
         // Nobody listens any more after the wait.
-        let _ = sender.send(read(&library));
+        let _ = sender.send(load(&library).and_then(|nvml| devices(&nvml)));
     });
+    answer_within(patience, spawned, &receiver)?
+}
+
+/// What a thread that has been `spawned` to read the library answers first.
+pub(super) fn answer_within<T>(
+    patience: Duration,
+    spawned: io::Result<JoinHandle<()>>,
+    answers: &Receiver<T>,
+) -> Result<T, ReadError> {
     if let Err(error) = spawned {
-        return Reading::Broken(format!("no thread could be started: {error}"));
+        return Err(ReadError::Broken(format!("no thread could be started: {error}")));
     }
-    receiver.recv_timeout(patience).unwrap_or_else(|error| match error {
+    answers.recv_timeout(patience).map_err(|error| match error {
         RecvTimeoutError::Timeout => {
-            Reading::Hung(format!("the management library has not answered within {patience:?}"))
+            ReadError::Hung(format!("the management library has not answered within {patience:?}"))
         }
         RecvTimeoutError::Disconnected => {
-            Reading::Broken("the management library's reader panicked".to_owned())
+            ReadError::Broken("the management library's reader panicked".to_owned())
         }
     })
 }
 
-/// Reads all GPUs that the library shows to this process.
-fn read(library: &OsStr) -> Reading {
-    match load(library) {
-        Ok(nvml) => devices(&nvml),
-        Err(reading) => reading,
-    }
-}
-
-/// # Errors
-/// Why there is no library, as a reading.
-pub(super) fn load(library: &OsStr) -> Result<Nvml, Reading> {
+pub(super) fn load(library: &OsStr) -> Result<Nvml, ReadError> {
     Nvml::builder().lib_path(library).init().map_err(|error| match error {
         NvmlError::LibloadingError(error) => not_loaded(library, &error.to_string()),
-        NvmlError::DriverNotLoaded => Reading::NoDriver,
-        error => Reading::Broken(format!("the management library failed: {error}")),
+        NvmlError::DriverNotLoaded => ReadError::NoDriver,
+        error => ReadError::Broken(format!("the management library failed: {error}")),
     })
 }
 
 /// All GPUs of the library.
 pub(super) fn devices(nvml: &Nvml) -> Reading {
-    let count = match nvml.device_count() {
-        Ok(count) => count,
-        Err(error) => return Reading::Broken(format!("the GPUs cannot be counted: {error}")),
-    };
-    let mut devices = Vec::new();
-    for index in 0..count {
-        match nvml.device_by_index(index) {
-            Ok(handle) => devices.push(device(&handle)),
-            // Indices after it would stand for other GPUs than CUDA's.
-            Err(error) => return Reading::Broken(format!("GPU {index} cannot be opened: {error}")),
-        }
-    }
-    Reading::Devices(devices)
+    let count = nvml
+        .device_count()
+        .map_err(|error| ReadError::Broken(format!("the GPUs cannot be counted: {error}")))?;
+    let opened = (0..count).map(|index| match nvml.device_by_index(index) {
+        Ok(handle) => Ok(device(&handle)),
+        // Without it, the later indices would stand for other GPUs than CUDA's.
+        Err(error) => Err(ReadError::Broken(format!("GPU {index} cannot be opened: {error}"))),
+    });
+    opened.collect()
 }
 
 /// A library that is not there is no fault; one that is there and cannot be loaded is one.
-fn not_loaded(library: &OsStr, error: &str) -> Reading {
+fn not_loaded(library: &OsStr, error: &str) -> ReadError {
     let is_missing = error.contains("No such file") || error.contains("not found");
     if is_missing && !Path::new(library).is_absolute() {
-        return Reading::Absent;
+        return ReadError::Absent;
     }
-    Reading::Broken(format!("the management library cannot be loaded: {error}"))
+    ReadError::Broken(format!("the management library cannot be loaded: {error}"))
 }
 
 fn device(handle: &Handle<'_>) -> Device {

@@ -1,13 +1,12 @@
 //! GPUs from the program `nvidia-smi`, which tells name and memory.
 
-use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Device, Reading};
+use super::{Device, ReadError, Reading};
 use crate::machine::hardware::description::Gpu;
 use crate::machine::hardware::machine::Machine;
 use crate::machine::hardware::memory::gib;
@@ -20,20 +19,15 @@ const POLL: Duration = Duration::from_millis(2);
 
 /// What the program says about the GPUs, no later than after `patience`.
 pub(super) fn read(machine: &Machine, patience: Duration) -> Reading {
-    let Some(program) = &machine.gpus.program else { return Reading::Absent };
-    match ask(program, FIELDS, patience) {
-        Ok(text) => parse(&text),
-        Err(reading) => reading,
-    }
+    parse(&ask(machine, FIELDS, patience)?)
 }
 
 /// The indices of all GPUs, as the program counts them; none where it does not tell in time.
 #[cfg(feature = "cli")]
 pub(in crate::machine::hardware) fn indices(machine: &Machine) -> Vec<String> {
-    let Some(program) = &machine.gpus.program else { return Vec::new() };
-    match ask(program, "--query-gpu=index", machine.gpus.patience) {
+    match ask(machine, "--query-gpu=index", machine.gpus.patience) {
         Ok(text) => text.lines().map(|line| line.trim().to_owned()).collect(),
-        Err(Reading::Broken(problem) | Reading::Hung(problem)) => {
+        Err(ReadError::Broken(problem) | ReadError::Hung(problem)) => {
             tracing::warn!("{problem}, so no GPU is known");
             Vec::new()
         }
@@ -41,21 +35,17 @@ pub(in crate::machine::hardware) fn indices(machine: &Machine) -> Vec<String> {
     }
 }
 
-fn ask(program: &OsStr, fields: &str, patience: Duration) -> Result<String, Reading> {
+fn ask(machine: &Machine, fields: &str, patience: Duration) -> Result<String, ReadError> {
+    let program = machine.gpus.program.as_ref().ok_or(ReadError::Absent)?;
     let mut command = Command::new(program);
     command.args([fields, FORMAT]).stdin(Stdio::null()).stderr(Stdio::null());
-    let child = match command.stdout(Stdio::piped()).spawn() {
-        Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Reading::Absent),
-        Err(error) => {
-            return Err(Reading::Broken(format!("nvidia-smi cannot be started: {error}")));
-        }
-    };
-    match output(child, patience) {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(Reading::Hung(format!("nvidia-smi has not ended within {patience:?}"))),
-        Err(problem) => Err(Reading::Broken(format!("nvidia-smi {problem}"))),
-    }
+    let child = command.stdout(Stdio::piped()).spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => ReadError::Absent,
+        _ => ReadError::Broken(format!("nvidia-smi cannot be started: {error}")),
+    })?;
+    output(child, patience)
+        .map_err(|problem| ReadError::Broken(format!("nvidia-smi {problem}")))?
+        .ok_or_else(|| ReadError::Hung(format!("nvidia-smi has not ended within {patience:?}")))
 }
 
 /// What the program prints; none where it takes too long, after which it is killed.
@@ -107,12 +97,13 @@ pub(super) fn parse(text: &str) -> Reading {
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         // It says `No devices were found` and succeeds.
         if line.starts_with("No devices") {
-            return Reading::Devices(Vec::new());
+            return Ok(Vec::new());
         }
         // The name comes last: it may hold a comma.
         let fields: Vec<&str> = line.splitn(5, ',').map(str::trim).collect();
         let [uuid, place, memory, mode, name] = fields[..] else {
-            return Reading::Broken(format!("nvidia-smi wrote a line of another form: {line}"));
+            let problem = format!("nvidia-smi wrote a line of another form: {line}");
+            return Err(ReadError::Broken(problem));
         };
         let memory_gib = memory.parse().ok().and_then(|mib: u64| mib.checked_mul(MIB)).map(gib);
         devices.push(Device {
@@ -123,7 +114,7 @@ pub(super) fn parse(text: &str) -> Reading {
             ..Device::default()
         });
     }
-    Reading::Devices(devices)
+    Ok(devices)
 }
 
 /// What it does not know it writes in brackets: `[N/A]`, `[Unknown Error]`.

@@ -150,7 +150,7 @@ fn the_instances_of_older_drivers_are_named_by_their_gpu() {
 
 fn parsed(text: &str) -> Vec<Device> {
     match smi::parse(text) {
-        Reading::Devices(devices) => devices,
+        Ok(devices) => devices,
         _ => panic!("not read: {text}"),
     }
 }
@@ -166,5 +166,5 @@ fn the_lines_of_the_program_are_read() {
     assert_eq!(devices[1].gpu.name.as_deref(), Some("NVIDIA A100, SXM4"));
     assert_eq!((devices[1].gpu.memory_gib, devices[1].is_divided), (None, true));
     assert_eq!(parsed("No devices were found\n"), []);
-    assert!(matches!(smi::parse("Failed to initialize NVML\n"), Reading::Broken(_)));
+    assert!(matches!(smi::parse("Failed to initialize NVML\n"), Err(ReadError::Broken(_))));
 }

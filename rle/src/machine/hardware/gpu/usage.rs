@@ -14,7 +14,7 @@ use nvml_wrapper::{Device as Handle, Nvml};
 
 use super::nvml;
 use super::visible::Choice;
-use super::{MemoryInUse, Reading};
+use super::{MemoryInUse, ReadError};
 use crate::machine::hardware::machine::Machine;
 use crate::sync::Mutex;
 
@@ -22,14 +22,6 @@ use crate::sync::Mutex;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 type Answer = Vec<MemoryInUse>;
-
-/// Where to ask.
-enum Source {
-    Unknown,
-    Open(Asker),
-    /// Why there is nothing to ask any more.
-    Closed(String),
-}
 
 struct Asker {
     questions: Sender<()>,
@@ -41,17 +33,12 @@ struct Asker {
 /// # Errors
 /// Why there are none, in words.
 pub(crate) fn memory_in_use() -> Result<Answer, String> {
-    static SOURCE: Mutex<Source> = Mutex::new(Source::Unknown);
-    let mut source = SOURCE.lock();
-    if let Source::Unknown = *source {
-        *source = open(&Machine::this()).map_or_else(Source::Closed, Source::Open);
-    }
-    let asked = match &*source {
-        Source::Open(asker) => asker.ask(),
-        Source::Closed(reason) => return Err(reason.clone()),
-        Source::Unknown => unreachable!("it has just been opened or closed"),
-    };
-    asked.inspect_err(|reason| *source = Source::Closed(reason.clone()))
+    // After the first call: whom to ask, or why there is nobody to ask any more.
+    static ASKER: Mutex<Option<Result<Asker, String>>> = Mutex::new(None);
+    let mut opened = ASKER.lock();
+    let asker = opened.get_or_insert_with(|| open(&Machine::this()));
+    let answer = asker.as_ref().map_err(Clone::clone).and_then(Asker::ask);
+    answer.inspect_err(|reason| *asker = Err(reason.clone()))
 }
 
 impl Asker {
@@ -75,62 +62,46 @@ fn open(machine: &Machine) -> Result<Asker, String> {
     let (questions, asked) = mpsc::channel();
     let (answer, answers) = mpsc::channel();
     let (opened, ready) = mpsc::channel();
-    let (patience, machine) = (machine.gpus.patience, machine.clone());
-    let run = move || serve(&machine, &opened, &asked, &answer);
-    let spawned = thread::Builder::new().name("rle-gpu-memory".to_owned()).spawn(run);
-    spawned.map_err(|error| format!("no thread could be started: {error}"))?;
-    ready.recv_timeout(patience).map_err(|error| match error {
-        RecvTimeoutError::Timeout => {
-            format!("the management library has not answered within {patience:?}")
+    let asked_about = machine.clone();
+    let run = move || {
+        if let Err(error) = serve(&asked_about, &opened, &asked, &answer) {
+            let _ = opened.send(Err(error));
         }
-        RecvTimeoutError::Disconnected => "the management library's reader panicked".to_owned(),
-    })??;
-    Ok(Asker { questions, answers })
+    };
+    let spawned = thread::Builder::new().name("rle-gpu-memory".to_owned()).spawn(run);
+    let is_open = nvml::answer_within(machine.gpus.patience, spawned, &ready).flatten();
+    is_open.map(|()| Asker { questions, answers }).map_err(|error| match error {
+        ReadError::Broken(problem) | ReadError::Hung(problem) => problem,
+        ReadError::NoDriver if machine.has_nvidia_device() => {
+            "their driver is not loaded".to_owned()
+        }
+        ReadError::Absent | ReadError::NoDriver => "there is no management library".to_owned(),
+    })
 }
 
 /// Answers until nobody asks any more.
 fn serve(
     machine: &Machine,
-    opened: &Sender<Result<(), String>>,
+    opened: &Sender<Result<(), ReadError>>,
     asked: &Receiver<()>,
     answer: &Sender<Answer>,
-) {
-    let nvml = match load(machine) {
-        Ok(nvml) => nvml,
-        Err(reason) => return drop(opened.send(Err(reason))),
-    };
-    let handles = match visible(machine, &nvml) {
-        Ok(handles) => handles,
-        Err(reason) => return drop(opened.send(Err(reason))),
-    };
+) -> Result<(), ReadError> {
+    let nvml = nvml::load(machine.gpus.library.as_ref().ok_or(ReadError::Absent)?)?;
+    let handles = visible(machine, &nvml)?;
     let mut alive = opened.send(Ok(())).is_ok();
     while alive && asked.recv().is_ok() {
         let memory =
             handles.iter().map(|handle| handle.as_ref().map_or_else(Default::default, ask));
         alive = answer.send(memory.collect()).is_ok();
     }
-}
-
-fn load(machine: &Machine) -> Result<Nvml, String> {
-    let missing = || "there is no management library".to_owned();
-    let library = machine.gpus.library.as_ref().ok_or_else(missing)?;
-    nvml::load(library).map_err(|reading| match reading {
-        Reading::Broken(problem) | Reading::Hung(problem) => problem,
-        Reading::NoDriver if machine.has_nvidia_device() => "their driver is not loaded".to_owned(),
-        _ => missing(),
-    })
+    Ok(())
 }
 
 /// The visible GPUs; none for one that cannot be opened by its identifier.
-fn visible<'a>(machine: &Machine, nvml: &'a Nvml) -> Result<Vec<Option<Handle<'a>>>, String> {
-    let devices = match nvml::devices(nvml) {
-        Reading::Devices(devices) => devices,
-        Reading::Broken(problem) | Reading::Hung(problem) => return Err(problem),
-        Reading::Absent | Reading::NoDriver => Vec::new(),
-    };
-    let identifiers = Choice::read(machine).identifiers(devices);
+fn visible<'a>(machine: &Machine, nvml: &'a Nvml) -> Result<Vec<Option<Handle<'a>>>, ReadError> {
+    let identifiers = Choice::read(machine).identifiers(nvml::devices(nvml)?);
     if identifiers.is_empty() {
-        return Err("no GPU is visible".to_owned());
+        return Err(ReadError::Broken("no GPU is visible".to_owned()));
     }
     Ok(identifiers.into_iter().map(|uuid| nvml.device_by_uuid(uuid?).ok()).collect())
 }
