@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::lock::{Attempt, try_exclusive};
+use super::lock::try_exclusive;
 use crate::Error;
 
 /// Marks a file as a temporary of ours. Not `.json`, so that no scan of records takes it for one.
@@ -186,7 +186,7 @@ fn remove_if_abandoned(path: &Path) -> bool {
     // Opened for writing because an exclusive lock over NFS asks for it.
     let Ok(file) = OpenOptions::new().write(true).open(path) else { return false };
     // Removed while the lock is held: a writer that comes to it now finds it taken or gone.
-    matches!(try_exclusive(&file), Ok(Attempt::Acquired)) && fs::remove_file(path).is_ok()
+    matches!(try_exclusive(&file), Ok(true)) && fs::remove_file(path).is_ok()
 }
 
 /// The temporary of one write, removed unless it was renamed.
@@ -210,10 +210,10 @@ impl Temporary {
             let temporary = Self { file, path, renamed: false };
             match attempt {
                 // A sweep that took it before the lock has removed the name.
-                Ok(Attempt::Acquired) if !temporary.path.exists() => {}
-                Ok(Attempt::Contended) => {}
+                Ok(true) if !temporary.path.exists() => {}
+                Ok(false) => {}
                 // Where there are no locks nothing is swept either.
-                Ok(Attempt::Acquired) | Err(_) => return Ok(temporary),
+                Ok(true) | Err(_) => return Ok(temporary),
             }
         }
         Err(io::Error::other("temporary files beside it are removed as soon as they are created"))

@@ -5,7 +5,7 @@
 //!
 //! - `holder`: the process that holds a lock, where the system knows it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::process;
@@ -86,13 +86,13 @@ impl FileLock {
             let waited = started.elapsed();
             // Opened anew each time: a file that was moved or removed meanwhile protects nothing.
             let file = open_for_holding(path)?;
-            let attempt = try_exclusive(&file).map_err(|error| refused(path, &error))?;
+            let is_acquired = try_exclusive(&file).map_err(|error| refused(path, &error))?;
             if is_done() {
                 // Explicitly, as where a lock is dropped.
-                let _ = fs2::FileExt::unlock(&file);
+                let _ = file.unlock();
                 return Ok(Outcome::Done);
             }
-            if attempt == Attempt::Acquired && is_still_at(&file, path) {
+            if is_acquired && is_still_at(&file, path) {
                 return Ok(Outcome::Acquired(Self::holding(file)));
             }
             drop(file);
@@ -124,11 +124,8 @@ impl FileLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(Error::io("open the lock", path, error)),
         };
-        match attempt(fs2::FileExt::try_lock_shared(&file)) {
-            Ok(Attempt::Acquired) => Ok(false),
-            Ok(Attempt::Contended) => Ok(true),
-            Err(error) => Err(refused(path, &error)),
-        }
+        let is_acquired = is_acquired(file.try_lock_shared());
+        is_acquired.map(|is_acquired| !is_acquired).map_err(|error| refused(path, &error))
     }
 
     /// Whether `path` is this lock's file, under whatever name.
@@ -172,31 +169,23 @@ impl Drop for FileLock {
         // Before the release: after it the text is the next holder's.
         let _ = self.file.set_len(0);
         // Explicitly, because a child that is being started may hold a copy of the descriptor.
-        let _ = fs2::FileExt::unlock(&self.file);
+        let _ = self.file.unlock();
     }
 }
 
-/// The outcome of an attempt that does not wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// The lock is this file handle's.
-    Acquired,
-    /// Another handle has it.
-    Contended,
+/// Tries to lock an open file exclusively, without waiting; `false` where another handle holds the
+/// lock. Closing the file releases it.
+pub(crate) fn try_exclusive(file: &File) -> io::Result<bool> {
+    is_acquired(file.try_lock())
 }
 
-/// Tries to lock an open file exclusively, without waiting. Closing the file releases it.
-pub(crate) fn try_exclusive(file: &File) -> io::Result<Attempt> {
-    attempt(fs2::FileExt::try_lock_exclusive(file))
-}
-
-fn attempt(outcome: io::Result<()>) -> io::Result<Attempt> {
-    match outcome {
-        Ok(()) => Ok(Attempt::Acquired),
-        Err(error) if error.kind() == fs2::lock_contended_error().kind() => Ok(Attempt::Contended),
+fn is_acquired(attempt: Result<(), TryLockError>) -> io::Result<bool> {
+    match attempt {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
         // A signal came between: the next attempt tells.
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Attempt::Contended),
-        Err(error) => Err(error),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

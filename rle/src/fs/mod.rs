@@ -18,7 +18,7 @@ pub(crate) use atomic::{
 #[cfg(test)]
 pub(crate) use failpoint::dying_after;
 pub(crate) use failpoint::failpoint;
-pub(crate) use lock::{Attempt, FileLock, try_exclusive};
+pub(crate) use lock::{FileLock, try_exclusive};
 
 #[cfg(test)]
 pub(crate) mod small_disk;

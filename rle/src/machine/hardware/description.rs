@@ -44,13 +44,12 @@ pub struct Hardware {
 
 /// How much memory a process may use. The machine's total is no limit and stands nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Memory {
     /// The limit in GiB (2^30 bytes); none where there is no limit.
-    #[serde(default)]
     pub limit_gib: Option<f64>,
     /// Who sets it.
-    #[serde(default)]
     pub limit_source: Option<LimitSource>,
     /// Keys beside these, as they came.
     #[serde(flatten)]
@@ -75,25 +74,20 @@ pub enum LimitSource {
 
 /// The CPUs that a process may run on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Cpu {
     /// The model, as the processor or the kernel names it.
-    #[serde(default)]
     pub processor_name: Option<String>,
     /// Cores of which at least one hardware thread may be used.
-    #[serde(default)]
     pub physical_cores_available: Option<u32>,
     /// Hardware threads that may be used.
-    #[serde(default)]
     pub logical_threads_available: Option<u32>,
     /// The lowest clock of these CPUs, in MHz.
-    #[serde(default)]
     pub min_clock_mhz: Option<f64>,
     /// The highest clock of these CPUs, in MHz.
-    #[serde(default)]
     pub max_clock_mhz: Option<f64>,
     /// Where the clocks come from; none where there are none.
-    #[serde(default)]
     pub clock_source: Option<ClockSource>,
     /// Keys beside these, as they came.
     #[serde(flatten)]

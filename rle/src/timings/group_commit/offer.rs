@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
-use crate::fs::{
-    Attempt, OFFER_SUFFIX, Temporary, directory_of, failpoint, try_exclusive, unique_name,
-};
+use crate::fs::{OFFER_SUFFIX, Temporary, directory_of, failpoint, try_exclusive, unique_name};
 use crate::timings::hardware::{self, Descriptions};
 use crate::timings::raw::Raw;
 use crate::timings::scan::{Fault, Scanner};
@@ -49,7 +47,7 @@ impl Offer {
         let Ok(name) = unique_name(target, OFFER_SUFFIX) else { return Ok(None) };
         let path = directory_of(target).join(name);
         // Before anybody can see it: an offer without a lock is a dead one's.
-        let is_locked = matches!(try_exclusive(&temporary.file), Ok(Attempt::Acquired));
+        let is_locked = matches!(try_exclusive(&temporary.file), Ok(true));
         if !is_locked || (&temporary.file).write_all(content).is_err() {
             return Ok(None);
         }
@@ -121,7 +119,7 @@ pub(super) fn offers_for(target: &Path) -> Vec<Offered> {
 fn offered(path: PathBuf) -> Option<Offered> {
     // For writing, because it is emptied, and a lock over NFS asks for it.
     let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
-    if let Attempt::Acquired = try_exclusive(&file).ok()? {
+    if try_exclusive(&file).ok()? {
         // While it is locked, so that only a dead one's is removed.
         let _ = fs::remove_file(&path);
         return None;
