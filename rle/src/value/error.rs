@@ -120,7 +120,7 @@ impl de::Error for ValueError {
 }
 
 /// A dotted path; a key that could be misread is quoted.
-pub(crate) fn render_path(path: &[PathStep]) -> String {
+pub(super) fn render_path(path: &[PathStep]) -> String {
     let mut text = String::new();
     for step in path {
         if matches!(step, PathStep::Key(_)) && !text.is_empty() {
@@ -143,9 +143,9 @@ impl fmt::Display for PathStep {
     }
 }
 
-/// The dotted form of a path of keys.
-pub(crate) fn render_keys(path: &[String]) -> String {
-    render_path(&path.iter().cloned().map(PathStep::Key).collect::<Vec<_>>())
+/// The steps of a path of keys.
+pub(crate) fn key_steps(path: &[String]) -> Vec<PathStep> {
+    path.iter().cloned().map(PathStep::Key).collect()
 }
 
 /// The tail of a message about `word`: the near match, and the accepted words when few.

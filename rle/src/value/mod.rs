@@ -41,7 +41,7 @@ pub use json_value::Value;
 pub use number::Number;
 
 pub(crate) use canonical::same_number;
-pub(crate) use error::{KeyFault, PathStep, hint, render_keys, render_path};
+pub(crate) use error::{KeyFault, PathStep, hint, key_steps};
 pub(crate) use number::non_finite_word;
 pub(crate) use place::{Difference, differences};
 pub(crate) use ser::Snapshot;

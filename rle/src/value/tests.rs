@@ -121,7 +121,8 @@ fn variants_are_found_where_they_stand() {
         plain: [("New".to_owned(), 1)].into(),
     };
     let snapshot = Value::snapshot(&outer).unwrap();
-    let paths: Vec<String> = snapshot.variants.iter().map(|path| render_path(path)).collect();
+    let paths: Vec<String> =
+        snapshot.variants.iter().map(|path| error::render_path(path)).collect();
     assert_eq!(paths, ["list[1]", "shape"]);
 }
 

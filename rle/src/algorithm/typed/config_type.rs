@@ -1,4 +1,4 @@
-//! The configuration type of an algorithm: its defaults, how it reads a value, and its faults.
+//! The configuration type of an algorithm: its defaults, and how it reads a value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -70,42 +70,6 @@ impl fmt::Debug for ConfigType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.hooks.map_or("none", |hooks| (hooks.type_name)());
         f.debug_tuple("ConfigType").field(&name).finish()
-    }
-}
-
-/// A fault in a configuration, and the dotted path of the key at fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ConfigFault {
-    pub(crate) path: String,
-    pub(crate) message: String,
-}
-
-impl ConfigFault {
-    pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
-    }
-
-    /// The same fault seen from outside: its configuration stands under `prefix`.
-    #[must_use]
-    pub(crate) fn under(mut self, prefix: &str) -> Self {
-        let link = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("{prefix}{link}{}", self.path);
-        self
-    }
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-impl From<ValueError> for ConfigFault {
-    fn from(error: ValueError) -> Self {
-        Self::new(error.path(), error.message())
     }
 }
 

@@ -3,7 +3,7 @@
 //! The type that an algorithm declares decides: it gives the defaults, it reads every word, and
 //! what it serialises to is what counts for the identity of a run.
 //!
-//! - `config_type`: the configuration type: its defaults, how it reads a value, and its faults.
+//! - `config_type`: the configuration type: its defaults, and how it reads a value.
 //! - `merge`: merges values key by key.
 //! - `text`: values given as text.
 //! - `resolve`: the configuration that all layers give together.
@@ -15,7 +15,6 @@ mod resolve;
 mod tests;
 mod text;
 
-pub(crate) use config_type::ConfigFault;
 pub use config_type::ConfigType;
 pub(crate) use merge::merge;
 pub(crate) use text::{BOOL_WORDS, bool_word, set_untyped};

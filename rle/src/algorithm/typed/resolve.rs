@@ -1,11 +1,10 @@
 //! From defaults, tables and words to the one configuration that a run has.
 
-use super::config_type::{Checked, ConfigFault, ConfigType, Hooks};
+use super::config_type::{Checked, ConfigType, Hooks};
 use super::merge::{merge, merge_variants, nest};
 use super::text::{candidates, set_untyped};
 use crate::value::{
-    KeyFault, PathStep, Snapshot, Value, ValueError, differences, hint, non_finite_word,
-    render_keys, render_path,
+    KeyFault, PathStep, Snapshot, Value, ValueError, differences, hint, key_steps, non_finite_word,
 };
 
 /// One `--set` or variable of the environment: where, and the text as it was given.
@@ -18,7 +17,7 @@ impl ConfigType {
         &self,
         layers: &[&Value],
         texts: &[SetText],
-    ) -> Result<Value, ConfigFault> {
+    ) -> Result<Value, ValueError> {
         let Some(hooks) = self.hooks else { return resolve_untyped(layers, texts) };
         let resolver = Resolver { hooks, defaults: (hooks.defaults)()? };
         let mut overrides = Value::object();
@@ -36,7 +35,7 @@ impl ConfigType {
     }
 }
 
-fn resolve_untyped(layers: &[&Value], texts: &[SetText]) -> Result<Value, ConfigFault> {
+fn resolve_untyped(layers: &[&Value], texts: &[SetText]) -> Result<Value, ValueError> {
     let mut table = Value::object();
     for layer in layers.iter().filter(|layer| !layer.is_null()) {
         merge(&mut table, layer);
@@ -48,12 +47,12 @@ fn resolve_untyped(layers: &[&Value], texts: &[SetText]) -> Result<Value, Config
     Ok(table)
 }
 
-fn refuse_non_finite(table: &Value) -> Result<(), ConfigFault> {
+fn refuse_non_finite(table: &Value) -> Result<(), ValueError> {
     for place in table.leaves() {
         if let Some(x) = table.at(&place).and_then(Value::as_f64).filter(|x| !x.is_finite()) {
             let word = non_finite_word(x);
             let message = format!("{word} is not accepted, a finite number is needed");
-            return Err(ConfigFault::new(render_path(&place), message));
+            return Err(ValueError::at(place, message));
         }
     }
     Ok(())
@@ -104,24 +103,24 @@ impl Resolver {
     }
 
     /// The fault of a configuration that cannot be read.
-    fn blame(&self, overrides: &Value, error: ValueError) -> ConfigFault {
-        let mut fault = ConfigFault::from(error);
-        if asks_nothing(overrides) {
-            let type_name = (self.hooks.type_name)();
-            fault.message = format!("{} (in the defaults of `{type_name}`)", fault.message);
+    fn blame(&self, overrides: &Value, error: ValueError) -> ValueError {
+        if !asks_nothing(overrides) {
+            return error;
         }
-        fault
+        let type_name = (self.hooks.type_name)();
+        let message = format!("{} (in the defaults of `{type_name}`)", error.message());
+        ValueError::at(error.steps().to_vec(), message)
     }
 
     /// A key that the type does not know is an error where it was asked for.
-    fn refuse_ignored(&self, overrides: &Value, checked: &Checked) -> Result<(), ConfigFault> {
+    fn refuse_ignored(&self, overrides: &Value, checked: &Checked) -> Result<(), ValueError> {
         match checked.ignored.iter().find(|place| overrides.at(place).is_some()) {
             Some(place) => Err(self.unknown(place, &checked.resolved)),
             None => Ok(()),
         }
     }
 
-    fn unknown(&self, place: &[PathStep], resolved: &Value) -> ConfigFault {
+    fn unknown(&self, place: &[PathStep], resolved: &Value) -> ValueError {
         let (key, parent) = match place.split_last() {
             Some((PathStep::Key(key), parent)) => (key.as_str(), parent),
             _ => ("", place),
@@ -138,11 +137,11 @@ impl Resolver {
         } else {
             format!("unknown key `{key}`{}", hint(key, &accepted))
         };
-        ConfigFault::new(render_path(parent), message)
+        ValueError::at(parent.to_vec(), message)
     }
 
     /// A key that the type reads without a trace could not be part of the run's identity.
-    fn refuse_untraced(&self, overrides: &Value, checked: &Checked) -> Result<(), ConfigFault> {
+    fn refuse_untraced(&self, overrides: &Value, checked: &Checked) -> Result<(), ValueError> {
         for place in overrides.leaves() {
             if !self.is_traced(overrides, &place, &checked.resolved) {
                 return Err(self.untraced(&place, &checked.resolved));
@@ -151,18 +150,18 @@ impl Resolver {
         Ok(())
     }
 
-    fn untraced(&self, place: &[PathStep], resolved: &Value) -> ConfigFault {
+    fn untraced(&self, place: &[PathStep], resolved: &Value) -> ValueError {
         let known = |value: &Value| value.at(place).is_some();
         if !known(&self.defaults.value) && !known(resolved) {
             let fault = self.unknown(place, resolved);
             let message = format!(
                 "{}; it is read without a trace, so it could not count for the run's identity",
-                fault.message
+                fault.message()
             );
-            return ConfigFault::new(fault.path, message);
+            return ValueError::at(fault.steps().to_vec(), message);
         }
-        ConfigFault::new(
-            render_path(place),
+        ValueError::at(
+            place.to_vec(),
             "has no effect on the configuration, so it could not count for the run's identity",
         )
     }
@@ -250,7 +249,7 @@ const MOST_COMBINATIONS: usize = 512;
 
 impl Words<'_> {
     /// The overrides with every text read as what its place is declared to be.
-    fn read(&self) -> Result<Value, ConfigFault> {
+    fn read(&self) -> Result<Value, ValueError> {
         let meanings: Vec<Vec<Value>> = self.texts.iter().map(|text| self.meanings(text)).collect();
         let mut chosen: Vec<Option<Value>> = vec![None; self.texts.len()];
         // One text may only fit once another has chosen the variant it belongs to.
@@ -265,7 +264,7 @@ impl Words<'_> {
     }
 
     fn meanings(&self, (path, text): &SetText) -> Vec<Value> {
-        let place: Vec<PathStep> = path.iter().cloned().map(PathStep::Key).collect();
+        let place = key_steps(path);
         candidates(text, self.resolver.defaults.value.at(&place))
     }
 
@@ -319,9 +318,9 @@ impl Words<'_> {
     }
 
     /// Whether the chosen meaning of one text fits, and the fault if not.
-    fn try_text(&self, index: usize, chosen: &[Option<Value>]) -> (Trial, Option<ConfigFault>) {
+    fn try_text(&self, index: usize, chosen: &[Option<Value>]) -> (Trial, Option<ValueError>) {
         let (path, text) = &self.texts[index];
-        let place: Vec<PathStep> = path.iter().cloned().map(PathStep::Key).collect();
+        let place = key_steps(path);
         let overrides = self.overrides(chosen);
         match self.resolver.attempt(&overrides) {
             Ok(checked) => {
@@ -355,8 +354,8 @@ impl Words<'_> {
         meanings: &[Vec<Value>],
         pending: &[usize],
         chosen: &[Option<Value>],
-    ) -> ConfigFault {
-        let mut worst: Option<(Trial, ConfigFault)> = None;
+    ) -> ValueError {
+        let mut worst: Option<(Trial, ValueError)> = None;
         for index in pending {
             let mut trial = chosen.to_vec();
             // An error about a number or an array says more than one about a string.
@@ -372,26 +371,26 @@ impl Words<'_> {
             }
         }
         worst.map_or_else(
-            || ConfigFault::new(render_keys(&self.texts[pending[0]].0), "does not fit"),
+            || ValueError::at(key_steps(&self.texts[pending[0]].0), "does not fit"),
             |(_, fault)| fault,
         )
     }
 }
 
 /// The fault of a meaning that the type does not read.
-fn fault_of(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ConfigFault>) {
+fn fault_of(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ValueError>) {
     if let Some(KeyFault::Unknown(key)) = error.key_fault() {
         let mut unknown = error.steps().to_vec();
         unknown.push(PathStep::Key(key.clone()));
         if is_related(&unknown, place) {
-            return (Trial::Unknown, Some(error.into()));
+            return (Trial::Unknown, Some(error));
         }
     } else if error.key_fault().is_none() && is_related(error.steps(), place) {
         let at = if error.steps().starts_with(place) { error.steps() } else { place };
         let message = format!("`{text}` does not fit: {}", error.message());
-        return (Trial::Misfit, Some(ConfigFault::new(render_path(at), message)));
+        return (Trial::Misfit, Some(ValueError::at(at.to_vec(), message)));
     }
-    (Trial::Elsewhere, Some(error.into()))
+    (Trial::Elsewhere, Some(error))
 }
 
 /// Whether one place lies on the way to the other.

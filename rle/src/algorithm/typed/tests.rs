@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::resolve::SetText;
 use super::*;
-use crate::value::Value;
+use crate::value::{PathStep, Value, ValueError};
 
 fn parse(text: &str) -> Value {
     Value::parse_json(text.as_bytes()).unwrap()
@@ -213,8 +213,8 @@ fn an_alias_takes_the_place_of_the_default_under_the_name() {
 fn a_non_finite_number_is_refused_by_key() {
     let table: Value = [("lr", f64::NAN)].into_iter().collect();
     let error = ConfigType::of::<Ppo>().resolve_layers(&[&table], &[]).unwrap_err();
-    assert_eq!(error.path, "lr");
-    assert!(error.message.starts_with("NaN is not accepted"));
+    assert_eq!(error.path(), "lr");
+    assert!(error.message().starts_with("NaN is not accepted"));
 }
 
 #[test]
@@ -423,10 +423,10 @@ fn without_a_type_the_tables_are_the_configuration() {
 #[cfg(feature = "cli")]
 #[test]
 fn a_fault_moves_under_the_place_of_its_configuration() {
-    let fault = ConfigFault::new("lr", "no").under("algorithm_configs.ippo");
-    assert_eq!(fault.to_string(), "algorithm_configs.ippo.lr: no");
-    assert_eq!(ConfigFault::new("[1]", "no").under("a").path, "a[1]");
-    assert_eq!(ConfigFault::new("", "no").under("a").path, "a");
+    let fault = |place: &[PathStep]| ValueError::at(place.to_vec(), "no").under_key("env_config");
+    assert_eq!(fault(&[PathStep::Key("lr".to_owned())]).to_string(), "env_config.lr: no");
+    assert_eq!(fault(&[PathStep::Index(1)]).path(), "env_config[1]");
+    assert_eq!(fault(&[]).path(), "env_config");
 }
 
 #[cfg(feature = "cli")]

@@ -1,7 +1,6 @@
 //! Words of the command line and the environment as values.
 
-use super::config_type::ConfigFault;
-use crate::value::{Number, Value, hint, render_keys};
+use crate::value::{Number, Value, ValueError, hint, key_steps};
 
 /// All that a word may mean, the likeliest first: the declared type takes the first that fits.
 pub(super) fn candidates(text: &str, existing: Option<&Value>) -> Vec<Value> {
@@ -80,16 +79,16 @@ pub(crate) fn set_untyped(
     table: &mut Value,
     path: &[String],
     text: &str,
-) -> Result<(), ConfigFault> {
+) -> Result<(), ValueError> {
     let mut place = table;
     for (depth, key) in path.iter().enumerate() {
         place = step(place, key)
-            .map_err(|message| ConfigFault::new(render_keys(&path[..depth]), message))?;
+            .map_err(|message| ValueError::at(key_steps(&path[..depth]), message))?;
     }
     let meaning = read_as(place, text)
         .ok_or_else(|| format!("`{text}` does not fit, {} is expected", place.kind()))
         .and_then(|meaning| overlay(place, meaning));
-    meaning.map_err(|message| ConfigFault::new(render_keys(path), message))
+    meaning.map_err(|message| ValueError::at(key_steps(path), message))
 }
 
 fn step<'v>(value: &'v mut Value, key: &str) -> Result<&'v mut Value, String> {

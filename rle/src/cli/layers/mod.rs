@@ -20,7 +20,7 @@ use crate::suite::config::SUITE_CODE;
 use crate::suite::config::raw::{Given, Raw, parse_bool, parse_uint};
 use crate::suite::config::selection::flag_option;
 use crate::suite::config::settings::{self, Kind, LOG_SECTION, settings};
-use crate::value::Value;
+use crate::value::{Value, ValueError};
 
 use super::args::{Command, Invocation};
 use super::show::Format;
@@ -248,8 +248,8 @@ impl<'a> Layers<'a> {
         let origin = "--set";
         let (path, text) = split_assignment(assignment)?;
         let raw = || Raw::Text(text.to_owned());
-        let fault = |fault: typed::ConfigFault, root: &str| {
-            Error::usage(format!("{origin} {assignment}: {}", fault.under(root)))
+        let fault = |fault: ValueError, root: &str| {
+            Error::usage(format!("{origin} {assignment}: {}", fault.under_key(root)))
         };
         match path.as_slice() {
             [root, rest @ ..] if root == "env_config" && !rest.is_empty() => {

@@ -14,7 +14,7 @@ use crate::suite::config::raw::{
     Given, Raw, parse_bool, parse_duration, parse_list, parse_non_empty, parse_on_busy,
     parse_provenance_mode, parse_run_numbers, parse_uint,
 };
-use crate::value::Value;
+use crate::value::{Value, ValueError};
 
 /// Where a suite keeps a setting's value, and so how it is read.
 pub(crate) enum Field<'a> {
@@ -90,7 +90,7 @@ impl Field<'_> {
             [] => Value::from(vec!["none"]),
             some => Value::from(some.iter().map(|backend| backend.name()).collect::<Vec<_>>()),
         };
-        let word = |word: Result<Value, crate::value::ValueError>| word.unwrap_or(Value::Null);
+        let word = |word: Result<Value, ValueError>| word.unwrap_or(Value::Null);
         match self {
             Self::Bool(on) => Value::from(*on),
             Self::Count(count) => Value::from(*count),
@@ -189,7 +189,7 @@ fn add_facts(facts: &mut BTreeMap<String, Value>, raw: &Raw, origin: &str) -> Re
                 ))
             })?;
             set_fact(&mut metadata, key, text).map_err(|fault| {
-                Error::usage(format!("{origin}: {}", fault.under("provenance")))
+                Error::usage(format!("{origin}: {}", fault.under_key("provenance")))
             })?;
         }
         Raw::Value(value) => {
@@ -203,7 +203,7 @@ fn add_facts(facts: &mut BTreeMap<String, Value>, raw: &Raw, origin: &str) -> Re
 }
 
 /// A fact that is there already decides by its kind how the text is read; a new one is a string.
-fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), typed::ConfigFault> {
+fn set_fact(metadata: &mut Value, key: &str, text: &str) -> Result<(), ValueError> {
     if metadata.get(key).is_some() {
         return typed::set_untyped(metadata, &[key.to_owned()], text);
     }
