@@ -40,14 +40,11 @@ pub(crate) fn begin_run() -> RunTimer {
 impl RunTimer {
     /// The sums so far: stages that were called, sorted by name.
     pub(crate) fn totals(&self) -> Vec<StageTotal> {
-        let rows = self.rows();
-        if rows.is_empty() { Vec::new() } else { by_stage(&rows, clock::seconds_per_tick()) }
-    }
-
-    fn rows(&self) -> Vec<(RowKey, Totals)> {
         let mut registry = registry::lock();
         registry.end_lap();
-        registry.called(registry.windows.run_rows(self.id))
+        let rows = registry.called(registry.windows.run_rows(self.id));
+        drop(registry);
+        if rows.is_empty() { Vec::new() } else { by_stage(&rows, clock::seconds_per_tick()) }
     }
 
     /// Ends the run; later calls count to it no more.

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::entry::{RunEntry, RunKey};
 use super::hardware::Renamed;
-use super::stages::{Stage, Stages};
+use super::stages::Stages;
 
 /// What makes two entries of a stage the same: run index and label; without a run index the label;
 /// without either all of the entry, as its canonical text.
@@ -36,13 +36,10 @@ pub(super) fn renamed_stages(stages: &Stages, renamed: &Renamed) -> Stages {
 /// further one is appended.
 pub(super) fn merge(stages: &mut Stages, incoming: Stages) {
     for (name, stage) in incoming {
-        merge_stage(stages.entry(name).or_default(), stage);
+        let known = stages.entry(name).or_default();
+        known.take_extra(&stage);
+        merge_runs(known.runs_mut(), stage.into_runs());
     }
-}
-
-fn merge_stage(known: &mut Stage, incoming: Stage) {
-    known.take_extra(&incoming);
-    merge_runs(known.runs_mut(), incoming.into_runs());
 }
 
 /// One pass over the entries that are there, one over those that come.

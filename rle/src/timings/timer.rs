@@ -20,12 +20,6 @@ pub struct Guard<'t> {
     start: Instant,
 }
 
-impl<'t> Guard<'t> {
-    pub(super) fn new(timings: &'t mut Timings, stage: String, key: RunKey) -> Self {
-        Self { timings, stage, key, start: now() }
-    }
-}
-
 impl Deref for Guard<'_> {
     type Target = Timings;
 
@@ -60,7 +54,7 @@ impl Timings {
     /// Measures until the guard is dropped, and records then: at the end of the block, on an
     /// early return, on a panic.
     pub fn guard(&mut self, stage: impl Into<String>, key: RunKey) -> Guard<'_> {
-        Guard::new(self, stage.into(), key)
+        Guard { timings: self, stage: stage.into(), key, start: now() }
     }
 }
 

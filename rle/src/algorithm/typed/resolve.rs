@@ -233,15 +233,15 @@ struct Words<'r> {
     texts: &'r [SetText],
 }
 
-/// What became of one meaning of a text, worst first.
+/// Why a meaning of a text does not fit, the least telling reason first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Trial {
+enum Misfit {
     /// The fault lies elsewhere.
     Elsewhere,
-    /// The text does not fit its type.
-    Misfit,
-    Unknown,
-    Fits,
+    /// The text is not of its type.
+    Type,
+    /// Its key is not known, or has no effect.
+    Key,
 }
 
 /// More combinations of meanings than this are not tried.
@@ -277,7 +277,7 @@ impl Words<'_> {
             let mut trial = chosen.to_vec();
             meanings[index].iter().find_map(|meaning| {
                 trial[index] = Some(meaning.clone());
-                (self.try_text(index, &trial).0 == Trial::Fits).then(|| (index, meaning.clone()))
+                self.try_text(index, &trial).is_ok().then(|| (index, meaning.clone()))
             })
         })
     }
@@ -299,7 +299,7 @@ impl Words<'_> {
                 trial[*index] = Some(options[rest % options.len()].clone());
                 rest /= options.len();
             }
-            if pending.iter().all(|index| self.try_text(*index, &trial).0 == Trial::Fits) {
+            if pending.iter().all(|index| self.try_text(*index, &trial).is_ok()) {
                 chosen.clone_from_slice(&trial);
                 return true;
             }
@@ -317,34 +317,24 @@ impl Words<'_> {
         overrides
     }
 
-    /// Whether the chosen meaning of one text fits, and the fault if not.
-    fn try_text(&self, index: usize, chosen: &[Option<Value>]) -> (Trial, Option<ValueError>) {
+    /// Whether the chosen meaning of one text fits; else why not.
+    fn try_text(&self, index: usize, chosen: &[Option<Value>]) -> Result<(), (Misfit, ValueError)> {
         let (path, text) = &self.texts[index];
         let place = key_steps(path);
         let overrides = self.overrides(chosen);
-        match self.resolver.attempt(&overrides) {
-            Ok(checked) => {
-                let related = |other: &&Vec<PathStep>| is_related(other, &place);
-                if let Some(unknown) = checked.ignored.iter().find(related)
-                    && overrides.at(unknown).is_some()
-                {
-                    let fault = self.resolver.unknown(unknown, &checked.resolved);
-                    return (Trial::Unknown, Some(fault));
-                }
-                let untraced = overrides
-                    .leaves()
-                    .into_iter()
-                    .filter(|l| l.starts_with(&place))
-                    .find(|leaf| !self.resolver.is_traced(&overrides, leaf, &checked.resolved));
-                match untraced {
-                    Some(leaf) => {
-                        let fault = self.resolver.untraced(&leaf, &checked.resolved);
-                        (Trial::Unknown, Some(fault))
-                    }
-                    None => (Trial::Fits, None),
-                }
-            }
-            Err(error) => fault_of(error, text, &place),
+        let resolver = self.resolver;
+        let checked =
+            resolver.attempt(&overrides).map_err(|error| misfit_of(error, text, &place))?;
+        let related = |other: &&Vec<PathStep>| is_related(other, &place);
+        if let Some(unknown) = checked.ignored.iter().find(related)
+            && overrides.at(unknown).is_some()
+        {
+            return Err((Misfit::Key, resolver.unknown(unknown, &checked.resolved)));
+        }
+        let mut leaves = overrides.leaves().into_iter().filter(|leaf| leaf.starts_with(&place));
+        match leaves.find(|leaf| !resolver.is_traced(&overrides, leaf, &checked.resolved)) {
+            Some(leaf) => Err((Misfit::Key, resolver.untraced(&leaf, &checked.resolved))),
+            None => Ok(()),
         }
     }
 
@@ -355,7 +345,7 @@ impl Words<'_> {
         pending: &[usize],
         chosen: &[Option<Value>],
     ) -> ValueError {
-        let mut worst: Option<(Trial, ValueError)> = None;
+        let mut worst: Option<(Misfit, ValueError)> = None;
         for index in pending {
             let mut trial = chosen.to_vec();
             // An error about a number or an array says more than one about a string.
@@ -364,7 +354,7 @@ impl Words<'_> {
             };
             let shown = meanings[*index].iter().find(tells).or(meanings[*index].last());
             trial[*index] = shown.cloned();
-            if let (kind, Some(fault)) = self.try_text(*index, &trial)
+            if let Err((kind, fault)) = self.try_text(*index, &trial)
                 && worst.as_ref().is_none_or(|(known, _)| kind > *known)
             {
                 worst = Some((kind, fault));
@@ -378,19 +368,19 @@ impl Words<'_> {
 }
 
 /// The fault of a meaning that the type does not read.
-fn fault_of(error: ValueError, text: &str, place: &[PathStep]) -> (Trial, Option<ValueError>) {
+fn misfit_of(error: ValueError, text: &str, place: &[PathStep]) -> (Misfit, ValueError) {
     if let Some(KeyFault::Unknown(key)) = error.key_fault() {
         let mut unknown = error.steps().to_vec();
         unknown.push(PathStep::Key(key.clone()));
         if is_related(&unknown, place) {
-            return (Trial::Unknown, Some(error));
+            return (Misfit::Key, error);
         }
     } else if error.key_fault().is_none() && is_related(error.steps(), place) {
         let at = if error.steps().starts_with(place) { error.steps() } else { place };
         let message = format!("`{text}` does not fit: {}", error.message());
-        return (Trial::Misfit, Some(ValueError::at(at.to_vec(), message)));
+        return (Misfit::Type, ValueError::at(at.to_vec(), message));
     }
-    (Trial::Elsewhere, Some(error))
+    (Misfit::Elsewhere, error)
 }
 
 /// Whether one place lies on the way to the other.
