@@ -62,33 +62,23 @@ impl CpuInfo {
     pub(super) fn name(&self, cpus: Option<&CpuSet>) -> Option<String> {
         let wanted = |cpu: &u32| cpus.is_none_or(|cpus| cpus.contains(cpu));
         let chosen = self.by_cpu.iter().filter(|(cpu, _)| wanted(cpu));
-        let mut names: Vec<String> = Vec::new();
-        for name in chosen.filter_map(|(_, fields)| self.name_of(fields)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.sort();
+        let names: BTreeSet<String> =
+            chosen.filter_map(|(_, fields)| self.name_of(fields)).collect();
         if names.is_empty() {
             return self.name_of(&Fields::new());
         }
-        Some(names.join(" + "))
+        Some(names.into_iter().collect::<Vec<_>>().join(" + "))
     }
 
     fn name_of(&self, fields: &Fields) -> Option<String> {
         let field = |name: &str| fields.get(name).or_else(|| self.common.get(name));
         let nonempty = |name: &&str| field(name).filter(|value| !value.is_empty()).cloned();
-        if let Some(name) = nonempty(&"model name") {
-            return Some(name);
-        }
-        if let Some(name) = cpu_names::arm(field("CPU implementer"), field("CPU part")) {
-            return Some(name);
-        }
-        if let Some(name) = cpu_names::mainframe(field("vendor_id"), field("machine")) {
-            return Some(name);
-        }
         // MIPS, POWER, RISC-V, older ARM.
-        ["cpu model", "cpu", "uarch", "Processor", "Hardware", "isa"].iter().find_map(nonempty)
+        let others = ["cpu model", "cpu", "uarch", "Processor", "Hardware", "isa"];
+        nonempty(&"model name")
+            .or_else(|| cpu_names::arm(field("CPU implementer"), field("CPU part")))
+            .or_else(|| cpu_names::mainframe(field("vendor_id"), field("machine")))
+            .or_else(|| others.iter().find_map(nonempty))
     }
 
     /// The number of cores of these CPUs; none where one of them does not say which it is of.

@@ -127,16 +127,8 @@ fn pbs_size(text: &str) -> Option<u64> {
         Some(scale) => (scale, WORD),
         None => (unit.strip_suffix('b').unwrap_or(&unit), 1),
     };
-    let power = match scale {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return None,
-    };
-    number.checked_mul(of)?.checked_mul(1024_u64.checked_pow(power)?)
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == scale)?;
+    number.checked_mul(of)?.checked_mul(1 << (10 * power))
 }
 
 #[cfg(test)]
