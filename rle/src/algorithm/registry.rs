@@ -103,8 +103,8 @@ fn spec_of_entry(entry: &AlgorithmEntry) -> AlgorithmSpec {
     } else {
         ConfigSource::Untyped(Value::object())
     };
-    let mut spec = AlgorithmSpec::from_parts(entry.name.to_owned(), config, Arc::new(entry.run));
-    entry.slug.clone_into(&mut spec.slug);
+    let (name, slug) = (entry.name.to_owned(), entry.slug.to_owned());
+    let mut spec = AlgorithmSpec::from_parts(name, slug, config, Arc::new(entry.run));
     spec.flag = entry.flag.map(ToOwned::to_owned);
     entry.doc.clone_into(&mut spec.doc);
     spec.location = Some(entry.location);
@@ -122,13 +122,13 @@ fn spec_of_entry(entry: &AlgorithmEntry) -> AlgorithmSpec {
 }
 
 fn bind_prepare(entry: &PrepareEntry, specs: &mut [AlgorithmSpec]) -> Result<(), Error> {
-    let prepare = Prepare {
+    let prepare = Arc::new(Prepare {
         name: entry.name.to_owned(),
         always: entry.always,
         location: Some(entry.location),
         shared: entry.algorithms.len() > 1,
         run: Arc::new(entry.run),
-    };
+    });
     for served in entry.algorithms {
         let id = (served.type_id)();
         let Some(spec) = specs.iter_mut().find(|spec| spec.type_id == Some(id)) else {
@@ -254,13 +254,13 @@ mod tests {
     fn spec(name: &str, wm: &str) -> AlgorithmSpec {
         let run = |_: &RunContext| -> crate::Result<RunResult> { Ok(RunResult::new()) };
         let mut spec = AlgorithmSpec::new(name, run).requires("wm", wm);
-        spec.prepare = Some(Prepare {
+        spec.prepare = Some(Arc::new(Prepare {
             name: "shield".to_owned(),
             always: false,
             location: None,
             shared: true,
             run: Arc::new(|_: &PrepareContext| Ok(Value::Null)),
-        });
+        }));
         spec
     }
 

@@ -118,14 +118,14 @@ pub struct AlgorithmSpec {
     pub(crate) flag: Option<String>,
     pub(crate) config: ConfigSource,
     pub(crate) requires: Vec<Requirement>,
-    pub(crate) prepare: Option<Prepare>,
+    pub(crate) prepare: Option<Arc<Prepare>>,
     pub(crate) doc: String,
     pub(crate) location: Option<Location>,
     pub(crate) type_id: Option<TypeId>,
     pub(crate) run: RunFn,
     pub(crate) faults: Vec<String>,
     /// Set where this is an algorithm under another name.
-    pub(crate) variant: Option<VariantOf>,
+    pub(crate) variant: Option<Box<VariantOf>>,
 }
 
 #[derive(Clone)]
@@ -144,7 +144,8 @@ impl AlgorithmSpec {
         E: Into<TrainerError>,
     {
         let run = move |context: &RunContext| run(context).map_err(Into::into);
-        Self::from_parts(name.into(), ConfigSource::Untyped(Value::object()), Arc::new(run))
+        let config = ConfigSource::Untyped(Value::object());
+        Self::labelled(name.into(), config, Arc::new(run))
     }
 
     /// An algorithm with a typed configuration, handed to `run` as its second argument.
@@ -159,13 +160,18 @@ impl AlgorithmSpec {
             run(context, config).map_err(Into::into)
         };
         let config = ConfigSource::Typed(ConfigType::of::<C>());
-        Self::from_parts(name.into(), config, Arc::new(run))
+        Self::labelled(name.into(), config, Arc::new(run))
     }
 
-    pub(crate) fn from_parts(name: String, config: ConfigSource, run: RunFn) -> Self {
+    fn labelled(name: String, config: ConfigSource, run: RunFn) -> Self {
+        let slug = Slug::text_from_label(&name);
+        Self::from_parts(name, slug, config, run)
+    }
+
+    pub(crate) fn from_parts(name: String, slug: String, config: ConfigSource, run: RunFn) -> Self {
         Self {
-            slug: Slug::text_from_label(&name),
             name,
+            slug,
             flag: None,
             config,
             requires: Vec::new(),
@@ -219,13 +225,13 @@ impl AlgorithmSpec {
         E: Into<TrainerError>,
     {
         let run = move |context: &PrepareContext| prepare_outcome(run(context));
-        self.prepare = Some(Prepare {
+        self.prepare = Some(Arc::new(Prepare {
             name: name.into(),
             always: false,
             location: None,
             shared: false,
             run: Arc::new(run),
-        });
+        }));
         self
     }
 

@@ -1,7 +1,5 @@
 //! Plain tables: aligned columns, two spaces apart, no drawing.
 
-use std::fmt::Write as _;
-
 use super::text::{char_width, display_width, escape_controls};
 
 const GAP: usize = 2;
@@ -12,15 +10,24 @@ const NARROWEST: usize = 8;
 /// Rows of text under headers. Control characters in cells are shown escaped.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    headers: Vec<String>,
     right: Vec<bool>,
-    rows: Vec<Vec<String>>,
+    /// All cells one behind the other, row by row, the headers first.
+    text: String,
+    /// Where each cell ends.
+    ends: Vec<usize>,
 }
 
 impl Table {
     pub(crate) fn new<T: AsRef<str>>(headers: impl IntoIterator<Item = T>) -> Self {
-        let headers = cells(headers);
-        Self { right: vec![false; headers.len()], headers, rows: Vec::new() }
+        let mut table = Self { right: Vec::new(), text: String::new(), ends: Vec::new() };
+        headers.into_iter().for_each(|header| table.cell(header.as_ref()));
+        table.right = vec![false; table.ends.len()];
+        table
+    }
+
+    fn cell(&mut self, text: &str) {
+        self.text.push_str(&escape_controls(text));
+        self.ends.push(self.text.len());
     }
 
     /// Aligns a column, counted from 0, to the right: for numbers.
@@ -34,29 +41,43 @@ impl Table {
 
     /// Adds a row. Missing cells are empty, those beyond the headers are left out.
     pub(crate) fn row<T: AsRef<str>>(&mut self, row: impl IntoIterator<Item = T>) -> &mut Self {
-        let mut row = cells(row);
-        row.resize(self.headers.len(), String::new());
-        self.rows.push(row);
+        let mut row = row.into_iter();
+        for _ in 0..self.right.len() {
+            let cell = row.next();
+            self.cell(cell.as_ref().map_or("", AsRef::as_ref));
+        }
         self
+    }
+
+    /// A cell, counted from the first header.
+    fn cell_at(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
     }
 
     /// The table, each line ended. Cells are wrapped only to fit a given width, a terminal's.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let widths = self.widths(width);
-        let mut text = String::new();
-        for row in std::iter::once(&self.headers).chain(&self.rows) {
-            self.render_row(row, &widths, &mut text);
+        let columns = widths.len();
+        let line = widths.iter().sum::<usize>() + GAP * columns;
+        let mut text = String::with_capacity(self.ends.len() / columns.max(1) * line);
+        for first in (0..self.ends.len()).step_by(columns.max(1)) {
+            let row = (first..first + columns).map(|index| self.cell_at(index));
+            if row.clone().zip(&widths).all(|(cell, width)| display_width(cell) <= *width) {
+                self.render_line(row, &widths, &mut text);
+            } else {
+                self.render_wrapped(row, &widths, &mut text);
+            }
         }
         text
     }
 
     fn widths(&self, limit: Option<usize>) -> Vec<usize> {
-        let mut widths: Vec<usize> = (0..self.headers.len())
-            .map(|column| {
-                let rows = self.rows.iter().map(|row| display_width(&row[column]));
-                rows.chain([display_width(&self.headers[column])]).max().unwrap_or(0)
-            })
-            .collect();
+        let mut widths = vec![0; self.right.len()];
+        for index in 0..self.ends.len() {
+            let width = &mut widths[index % self.right.len()];
+            *width = display_width(self.cell_at(index)).max(*width);
+        }
         let Some(limit) = limit else { return widths };
         let gaps = GAP * widths.len().saturating_sub(1);
         // The widest column gives way first: it is the one with the long text.
@@ -69,30 +90,39 @@ impl Table {
         widths
     }
 
-    fn render_row(&self, row: &[String], widths: &[usize], text: &mut String) {
+    fn render_wrapped<'c>(
+        &self,
+        row: impl Iterator<Item = &'c str>,
+        widths: &[usize],
+        text: &mut String,
+    ) {
         let wrapped: Vec<Vec<String>> =
-            row.iter().zip(widths).map(|(cell, &width)| wrap(cell, width)).collect();
+            row.zip(widths).map(|(cell, &width)| wrap(cell, width)).collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
         for line in 0..height {
-            let start = text.len();
-            for (column, lines) in wrapped.iter().enumerate() {
-                let cell = lines.get(line).map_or("", String::as_str);
-                let padding = widths[column].saturating_sub(display_width(cell));
-                let gap = if column == 0 { 0 } else { GAP };
-                let _ = if self.right[column] {
-                    write!(text, "{:1$}{cell}", "", gap + padding)
-                } else {
-                    write!(text, "{:gap$}{cell}{:padding$}", "", "")
-                };
-            }
-            text.truncate(start + text[start..].trim_end_matches(' ').len());
-            text.push('\n');
+            let cells = wrapped.iter().map(|lines| lines.get(line).map_or("", String::as_str));
+            self.render_line(cells, widths, text);
         }
     }
-}
 
-fn cells<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> Vec<String> {
-    cells.into_iter().map(|cell| escape_controls(cell.as_ref()).into_owned()).collect()
+    fn render_line<'c>(
+        &self,
+        cells: impl Iterator<Item = &'c str>,
+        widths: &[usize],
+        text: &mut String,
+    ) {
+        let start = text.len();
+        for (column, cell) in cells.enumerate() {
+            let padding = widths[column].saturating_sub(display_width(cell));
+            let gap = if column == 0 { 0 } else { GAP };
+            let (before, after) = if self.right[column] { (padding, 0) } else { (0, padding) };
+            text.extend(std::iter::repeat_n(' ', gap + before));
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', after));
+        }
+        text.truncate(start + text[start..].trim_end_matches(' ').len());
+        text.push('\n');
+    }
 }
 
 /// The cell in lines of at most `width`, broken between words where there are any.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 /// The text with every character escaped that could move a cursor, or hide or reorder text.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
-    if !text.contains(moves_or_hides) {
+    let is_plain = |byte| matches!(byte, b' '..=b'~');
+    if text.bytes().all(is_plain) || !text.contains(moves_or_hides) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 8);

@@ -34,11 +34,12 @@ struct Listed<'a> {
 }
 
 pub(in crate::cli) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8, Error> {
-    let algorithms = specs.iter().map(listed).collect();
-    let listed = Listed { algorithms, stages: registry::stages() };
+    let stages = registry::stages();
     match format {
-        Format::Json => show::json(&listed)?,
-        Format::Text => show::out(&text(&listed))?,
+        Format::Json => {
+            show::json(&Listed { algorithms: specs.iter().map(listed).collect(), stages })?;
+        }
+        Format::Text => show::out(&text(specs, &stages))?,
     }
     Ok(0)
 }
@@ -71,28 +72,24 @@ fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
     }
 }
 
-fn text(listed: &Listed<'_>) -> String {
-    if listed.algorithms.is_empty() {
+fn text(specs: &[AlgorithmSpec], stages: &[&str]) -> String {
+    if specs.is_empty() {
         return "no algorithm is registered: mark a function with #[rle::algorithm], and add `use \
                 that_crate as _;` if it is in another crate\n"
             .to_owned();
     }
     let mut table = Table::new(["algorithm", "slug", "flag", "description", "where"]);
-    for algorithm in &listed.algorithms {
-        table.row([
-            algorithm.name,
-            algorithm.slug,
-            algorithm.flag.unwrap_or("always selected"),
-            algorithm.description,
-            algorithm.location.as_deref().unwrap_or_default(),
-        ]);
+    for spec in specs {
+        let place = spec.location.map_or(String::new(), |location| location.to_string());
+        let flag = spec.flag.as_deref().unwrap_or("always selected");
+        table.row([&spec.name, &spec.slug, flag, &spec.doc, &place]);
     }
     let mut text = table.render(stdout_width());
     let mut write = |line: std::fmt::Arguments<'_>| {
         text.write_fmt(line).expect("writing to a string does not fail");
     };
     write(format_args!("\n"));
-    for algorithm in &listed.algorithms {
+    for algorithm in specs.iter().map(listed) {
         if let Some(config) = &algorithm.config {
             write(format_args!("{} config {config}\n", algorithm.slug));
         }
@@ -106,8 +103,7 @@ fn text(listed: &Listed<'_>) -> String {
             write(format_args!("{} requires {required}\n", algorithm.slug));
         }
     }
-    let stages =
-        if listed.stages.is_empty() { "none".to_owned() } else { listed.stages.join(", ") };
+    let stages = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
     write(format_args!("\nstages {stages}\n"));
     text
 }

@@ -7,8 +7,9 @@
 pub(super) mod file;
 pub(super) mod origins;
 
+use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::slice;
 
 use crate::Error;
@@ -63,26 +64,27 @@ pub(super) fn assign_all(
     invocation: &Invocation,
     specs: &[AlgorithmSpec],
 ) -> Result<Request, Error> {
-    assign_with(config, invocation, specs, |name| env::var_os(name))
+    let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"RLE_");
+    let variables = env::vars_os().filter(|(name, _)| ours(name)).collect();
+    assign_with(config, invocation, specs, &variables)
 }
 
 fn assign_with(
     config: SuiteConfig,
     invocation: &Invocation,
     specs: &[AlgorithmSpec],
-    environment: impl Fn(&str) -> Option<OsString>,
+    variables: &BTreeMap<OsString, OsString>,
 ) -> Result<Request, Error> {
     let mut layers = Layers::new(config, specs, invocation.command);
-    let variable = |key: &str| variable(key, &environment);
     let config_file = match invocation.last("config") {
         Some(path) => Some(path.to_owned()),
-        None => variable("config")?.map(|(_, path)| path),
+        None => variable("RLE_CONFIG", variables)?,
     };
     if let Some(path) = config_file {
         file::apply(&mut layers, path.as_ref())?;
     }
-    for key in variable_keys().chain(layers.flags()) {
-        if let Some((name, text)) = variable(key)? {
+    for (key, name) in layers.named_by(variables) {
+        if let Some(text) = variable(&name, variables)? {
             layers.layer.clone_from(&name);
             layers.assign_text(key, text, &name)?;
         }
@@ -100,22 +102,13 @@ fn assign_with(
     Ok(Request { config, origins, asked })
 }
 
-/// The variable of an option and its text; none where it is unset or empty.
-fn variable(
-    key: &str,
-    environment: impl Fn(&str) -> Option<OsString>,
-) -> Result<Option<(String, String)>, Error> {
-    let name = format!("RLE_{}", key.to_uppercase());
-    if OTHER_VARIABLES.contains(&name.as_str()) {
+/// The text of a variable; none where it is unset or empty.
+fn variable(name: &str, variables: &BTreeMap<OsString, OsString>) -> Result<Option<String>, Error> {
+    let Some(text) = variables.get(OsStr::new(name)).filter(|text| !text.is_empty()) else {
         return Ok(None);
-    }
-    match environment(&name).filter(|text| !text.is_empty()).map(OsString::into_string) {
-        None => Ok(None),
-        Some(Ok(text)) => Ok(Some((name, text))),
-        Some(Err(text)) => {
-            Err(Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display())))
-        }
-    }
+    };
+    let wrong = || Error::usage(format!("{name}: `{}` is not valid UTF-8", text.display()));
+    text.to_str().ok_or_else(wrong).map(|text| Some(text.to_owned()))
 }
 
 /// The settings that variables of the environment give; `config` is read before them. `RLE_VERSION`
@@ -175,6 +168,18 @@ impl<'a> Layers<'a> {
         flags.sort_unstable();
         flags.dedup();
         flags
+    }
+
+    /// The settings and flags that variables give, with the variables' names.
+    fn named_by(&self, variables: &BTreeMap<OsString, OsString>) -> Vec<(&'a str, String)> {
+        let name = |key: &'a str| (key, format!("RLE_{}", key.to_uppercase()));
+        let is_given = |(_, name): &(&str, String)| {
+            !OTHER_VARIABLES.contains(&name.as_str()) && variables.contains_key(OsStr::new(name))
+        };
+        if variables.is_empty() {
+            return Vec::new();
+        }
+        variable_keys().chain(self.flags()).map(name).filter(is_given).collect()
     }
 
     fn assign_text(&mut self, key: &str, text: String, origin: &str) -> Result<(), Error> {

@@ -28,10 +28,8 @@ fn assigned(
     let owned = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
     let values = options.iter().map(owned).collect();
     let invocation = Invocation { command: crate::cli::args::Command::Run, operand: None, values };
-    let environment = |name: &str| {
-        variables.iter().find(|(key, _)| *key == name).map(|(_, text)| OsString::from(text))
-    };
-    assign_with(config, &invocation, &[], environment).map(|request| request.config)
+    let variables = variables.iter().map(|(name, text)| (name.into(), text.into())).collect();
+    assign_with(config, &invocation, &[], &variables).map(|request| request.config)
 }
 
 #[test]
@@ -54,7 +52,8 @@ fn variables_give_options_but_neither_help_nor_version() {
 #[test]
 fn a_variable_that_is_no_text_is_refused() {
     use std::os::unix::ffi::OsStringExt;
-    let error = variable("num_runs", |_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+    let variables = [("RLE_NUM_RUNS".into(), OsString::from_vec(vec![0xff]))].into();
+    let error = variable("RLE_NUM_RUNS", &variables).unwrap_err();
     assert!(error.to_string().contains("RLE_NUM_RUNS"), "{error}");
 }
 

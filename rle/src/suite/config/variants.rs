@@ -1,5 +1,6 @@
 //! Variants: an algorithm under another name with a configuration of its own.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::Error;
@@ -12,10 +13,13 @@ use crate::suite::config::selection;
 ///
 /// # Errors
 /// When a variant is of an unknown algorithm, or its slug is bad or taken.
-pub(crate) fn expand(
-    specs: &[AlgorithmSpec],
+pub(crate) fn expand<'a>(
+    specs: &'a [AlgorithmSpec],
     variants: &BTreeMap<String, Variant>,
-) -> Result<Vec<AlgorithmSpec>, Error> {
+) -> Result<Cow<'a, [AlgorithmSpec]>, Error> {
+    if variants.is_empty() {
+        return Ok(Cow::Borrowed(specs));
+    }
     let mut all = specs.to_vec();
     for (name, variant) in variants {
         let fault = |problem: String| {
@@ -38,17 +42,17 @@ pub(crate) fn expand(
         if all.iter().any(|other| other.name == *name) {
             return Err(fault("an algorithm has that very name".to_owned()));
         }
-        spec.variant = Some(VariantOf {
+        spec.variant = Some(Box::new(VariantOf {
             algorithm: base.slug.clone(),
             change: AlgorithmOverride {
                 algorithm: name.clone(),
                 origin: variant.origin.clone(),
                 change: ConfigChange::Table(variant.config.clone()),
             },
-        });
+        }));
         all.push(spec);
     }
-    Ok(all)
+    Ok(Cow::Owned(all))
 }
 
 #[cfg(test)]
@@ -65,8 +69,10 @@ mod tests {
     }
 
     fn expanded(config: &SuiteConfig) -> Result<Vec<(String, String, Option<String>)>, String> {
-        let all = expand(&specs(), &config.variants).map_err(|error| error.to_string())?;
-        Ok(all.into_iter().map(|spec| (spec.name, spec.slug, spec.flag)).collect())
+        let specs = specs();
+        let all = expand(&specs, &config.variants).map_err(|error| error.to_string())?;
+        let all = all.into_owned().into_iter();
+        Ok(all.map(|spec| (spec.name, spec.slug, spec.flag)).collect())
     }
 
     fn config(name: &str, algorithm: &str) -> SuiteConfig {

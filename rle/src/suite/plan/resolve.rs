@@ -1,6 +1,7 @@
 //! A request resolved: algorithms, runs, seeds, provenance, identities and what is logged, all
 //! checked.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,10 +32,10 @@ pub(crate) struct PlannedSlot {
 }
 
 /// Checks the values of a suite; gives the algorithms with their variants, and the run indices.
-pub(crate) fn check(
+pub(crate) fn check<'a>(
     config: &mut SuiteConfig,
-    specs: &[AlgorithmSpec],
-) -> Result<(Vec<AlgorithmSpec>, Vec<u32>), Error> {
+    specs: &'a [AlgorithmSpec],
+) -> Result<(Cow<'a, [AlgorithmSpec]>, Vec<u32>), Error> {
     config.check_values()?;
     if config.execution.jobs == 0 {
         return Err(Error::usage("--jobs is 0; it must be at least 1"));
