@@ -43,7 +43,7 @@ pub(crate) fn write_atomically(
     replace_file(path, fill)?.sync()
 }
 
-/// A file that was replaced and is on disk itself; that its name leads to it is not, yet.
+/// A file that was replaced: its content is on disk, its name in the directory may not be yet.
 #[derive(Debug)]
 #[must_use = "only a synced directory makes the replacement last"]
 pub(crate) struct Replaced {
@@ -52,7 +52,7 @@ pub(crate) struct Replaced {
 }
 
 impl Replaced {
-    /// Makes the replacement last.
+    /// Waits until the new name is on disk as well.
     ///
     /// # Errors
     /// Names the file when the system cannot promise it.

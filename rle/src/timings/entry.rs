@@ -1,4 +1,4 @@
-//! One measured time: what it says, and the very JSON text that says it.
+//! One measured time, with the JSON text that it was read from.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::scan::{Fault, Scanner};
 use crate::value::Value;
 
-/// Memory as earlier versions of this format put it into each run: coarse, and never compared.
+/// Keys by which earlier versions of this format put the memory into each run; now an error.
 const RETIRED_KEYS: [&str; 8] = [
     "ram_gb",
     "ram_gib",
@@ -26,7 +26,7 @@ const OWN_KEYS: [&str; 4] = ["hardware_id", "seconds", "run_idx", "label"];
 const INDENT: &str = "\n      ";
 /// The objects and arrays around an entry in the file: the file, its stage, the array `runs`.
 const DEPTH: usize = 3;
-/// The longest text whose places fit the ranges of an entry.
+/// The longest text of an entry; its ranges hold places up to this.
 const MAX_BYTES: usize = 1 << 30;
 
 /// Which run a time belongs to: a run index, a label, both, or neither.
@@ -39,8 +39,8 @@ const MAX_BYTES: usize = 1 << 30;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunKey {
-    run_idx: Option<u32>,
-    label: Option<String>,
+    pub(super) run_idx: Option<u32>,
+    pub(super) label: Option<String>,
 }
 
 impl RunKey {
@@ -145,7 +145,7 @@ impl RunEntry {
     /// The entry that is all of a text.
     fn of_text(text: String) -> Result<Self, String> {
         let source = Arc::new(text);
-        // What is refused here would be refused of the file that it is saved into.
+        // At the depth that it will have in a file: what is refused here would be refused there.
         let scanned = Self::scan(&mut Scanner::of_part(&source, DEPTH), &source);
         scanned.map_err(|fault| match fault {
             Fault::Content(problem) => problem,
@@ -219,7 +219,7 @@ impl RunEntry {
         let Value::Object(mut members) = self.value() else { return BTreeMap::new() };
         members.remove("hardware_id");
         members.remove("seconds");
-        // What another program means by another type of these is a further value.
+        // With a value of another type, these two are keys of another program.
         if self.run_idx.is_some() {
             members.remove("run_idx");
         }
@@ -229,7 +229,7 @@ impl RunEntry {
         members
     }
 
-    /// The attempts that the time is the sum of; none where it came in one go.
+    /// The attempts whose times add up to this one; empty for a single attempt.
     pub fn segments(&self) -> Vec<Segment> {
         let extra = self.extra();
         let items = extra.get("segments").and_then(Value::as_array).unwrap_or_default();
@@ -247,7 +247,7 @@ impl RunEntry {
     pub fn hardware_ids(&self) -> BTreeSet<String> {
         let extra = self.extra();
         let segments = extra.get("segments").and_then(Value::as_array).unwrap_or_default();
-        // Also of a segment that does not say its time: part of the sum is of that hardware.
+        // A segment without a time counts too: it ran on that hardware.
         let ids = segments.iter().filter_map(|segment| segment.get("hardware_id")?.as_str());
         ids.chain([self.hardware_id()]).map(str::to_owned).collect()
     }

@@ -12,13 +12,13 @@ use crate::Error;
 
 /// The longest file that is read or written: over four million entries.
 pub(super) const MAX_FILE_BYTES: u64 = 512 << 20;
-/// After so many bytes of a longer file, these have to be the beginning of a valid one.
+/// A longer file is checked after so many bytes: they have to be the beginning of a valid one.
 const CHECKPOINTS: [u64; 2] = [4 << 20, 64 << 20];
 const REMEDY: &str = "put back an earlier copy, or move the file away to start a new one";
 
-/// The directory that a path stands for: itself, or where the file lies that it names.
+/// The directory that a path stands for: the path itself, or the directory of the file it names.
 ///
-/// What is no directory yet is a file when its name has an extension that begins with a letter.
+/// A path that does not exist names a file when it has an extension that begins with a letter.
 pub(super) fn directory_of(path: &Path) -> PathBuf {
     let is_ours = path.file_name().is_some_and(|name| {
         [TIMINGS_FILE, HARDWARE_FILE, LOCK_FILE].iter().any(|ours| name == OsStr::new(ours))
@@ -83,7 +83,7 @@ pub(super) fn read<T>(
     Err(too_long(path, bytes.len() as u64))
 }
 
-/// Refuses a text that no further text can make whole.
+/// Refuses the beginning of a file that cannot become valid, however it goes on.
 fn check_beginning<T>(
     path: &Path,
     bytes: &[u8],
@@ -91,7 +91,7 @@ fn check_beginning<T>(
 ) -> Result<(), Error> {
     let text = match str::from_utf8(bytes) {
         Ok(text) => text,
-        // A letter that is cut in two is none yet.
+        // The last character may be cut in two.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -137,7 +137,7 @@ fn not_utf8(path: &Path, at: usize) -> Error {
     Error::file(path, format!("is not whole JSON: it is not UTF-8 from byte {at} on; {REMEDY}"))
 }
 
-/// The error of a file that is longer than any that is read.
+/// The error of a file that is longer than `MAX_FILE_BYTES`.
 pub(super) fn too_long(path: &Path, bytes: u64) -> Error {
     Error::file(
         path,

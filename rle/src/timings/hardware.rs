@@ -45,11 +45,11 @@ fn meaning(description: &Value) -> String {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptions {
     known: BTreeMap<String, Raw>,
-    /// Keys that others have put beside these.
+    /// Keys of other programs beside `hardware`.
     members: Vec<(String, Raw)>,
 }
 
-/// For ids that stand under another one in the file: that one.
+/// Ids of descriptions that the file has under another id, each with that one.
 pub(super) type Renamed = BTreeMap<String, String>;
 
 impl Descriptions {
@@ -82,9 +82,9 @@ impl Descriptions {
         }
     }
 
-    /// Takes over the descriptions of `others`, each once, and says which ids had to change: for
-    /// a description that is there under another id, and for an id that is another's here.
-    /// The second value is whether anything came to these.
+    /// Adds the descriptions of `others` that are not here yet. Returns which of their ids changed,
+    /// because their description has another id here or because the id is taken by another
+    /// description, and whether anything was added.
     pub(super) fn merge(&mut self, others: &Self) -> (Renamed, bool) {
         let mut renamed = Renamed::new();
         let mut grown = false;

@@ -1,4 +1,4 @@
-//! The files of a directory under their locks: what is written, and in which order.
+//! The files of a directory while their locks are held: what is written, and in which order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl LockedFiles {
     /// Writes both files, the hardware only where there is more of it.
     pub(super) fn write(self, result: &Timings, hardware_grown: bool) -> Result<(), Error> {
         let replaced = self.prepare(result, hardware_grown)?.put()?;
-        // The next writer need not wait for the directory: when its own is on disk, so is this.
+        // The next writer need not wait for the directory's sync: its own covers this write too.
         drop(self.locks);
         replaced.sync()
     }

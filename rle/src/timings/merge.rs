@@ -1,4 +1,4 @@
-//! Entries that come to those of a file.
+//! Merges new entries into those of a file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,7 +19,7 @@ fn key_of(entry: &RunEntry) -> Key {
     (key, content)
 }
 
-/// The stages with the ids that their hardware has in the file.
+/// The stages, with each hardware under the id that it has in the file.
 pub(super) fn renamed_stages(stages: &Stages, renamed: &Renamed) -> Stages {
     let mut stages = stages.clone();
     if !renamed.is_empty() {
@@ -63,7 +63,7 @@ fn merge_runs(runs: &mut Vec<RunEntry>, incoming: Vec<RunEntry>) {
             return true;
         }
         let Some(place) = places.get(&key_of(run)) else { return true };
-        // A second entry of that name is no more than a leftover of the first.
+        // A second entry under the same key is removed: the first one has been replaced.
         match latest[*place].take() {
             Some(entry) => {
                 *run = entry;

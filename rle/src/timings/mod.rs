@@ -24,17 +24,17 @@
 //!
 //! Knows nothing of suites and records.
 //!
-//! - `scan`: a strict reader of JSON text that says where each thing stands.
+//! - `scan`: a strict reader of JSON text that gives the place of each value.
 //! - `raw`: pieces of a file's text, which are written back as they were.
 //! - `file`: where the files of a directory are, and how they are read.
 //! - `entry`: one measured time.
-//! - `summary`: what the entries of a stage say together.
+//! - `summary`: number, mean and spread of the entries of a stage.
 //! - `stages`: `timings.json`, stages by name.
 //! - `hardware`: `timings_hardware.json`, descriptions by id.
-//! - `merge`: entries that come to those of a file.
+//! - `merge`: merges new entries into those of a file.
 //! - `store`: times in memory.
-//! - `timer`: a guard for a block, and a timer for what is not a block.
-//! - `locked`: the files of a directory under their locks.
+//! - `timer`: a guard for a block, and a timer that is started and stopped by hand.
+//! - `locked`: the files of a directory while their locks are held.
 //! - `group_commit`: saves of several processes in one write.
 //! - `save`: times onto disk.
 //! - `set`: the entries of a set of runs, and those that a suite adds.

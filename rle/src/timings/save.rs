@@ -1,4 +1,4 @@
-//! Times onto disk, beside other programs that write the same files.
+//! Writes times to disk, beside other programs that write the same files.
 
 use std::path::Path;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Timings {
         self.save_with(path, SaveOptions::default())
     }
 
-    /// As [`save`](Self::save), merging or not, with a wait of its own.
+    /// As [`save`](Self::save), with options: whether to merge, and how long to wait.
     ///
     /// # Errors
     /// As `save`; an exact replacement does not read the times that are there.
@@ -139,7 +139,7 @@ pub(crate) fn describe_hardware(dir: &Path) -> Result<(), Error> {
     let current = current();
     let mut own = Descriptions::default();
     own.add(&current.id, &current.description);
-    // Once it is there it stays: nobody needs to be waited for.
+    // A description that is there stays, so this needs no lock.
     let (_, grows) = Descriptions::load(&dir.join(HARDWARE_FILE))?.merge(&own);
     if !grows {
         return Ok(());

@@ -1,5 +1,5 @@
-//! A strict reader of JSON text that says where each thing stands, so that what is not ours to
-//! change can be written back byte for byte.
+//! A strict reader of JSON text that gives the place of each value, so that what other programs
+//! wrote can be written back byte for byte.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// The fault with its place in the file before it; the place of a syntax fault is its line.
+    /// Puts the place in the file before the problem; a syntax fault has its line already.
     pub(super) fn within(self, place: impl FnOnce() -> String) -> Self {
         match self {
             Self::Content(problem) => Self::Content(format!("{} {problem}", place())),
@@ -46,7 +46,7 @@ impl<'t> Scanner<'t> {
         Self { text, at: 0, depth: 0, keys: Vec::new() }
     }
 
-    /// A scanner of what will stand so many levels deep in a file.
+    /// A scanner of a text that will be so many levels deep in a file.
     pub(super) fn of_part(text: &'t str, depth: usize) -> Self {
         Self { depth, ..Self::new(text) }
     }
@@ -95,7 +95,7 @@ impl<'t> Scanner<'t> {
         if self.peek()? == bracket { Ok(()) } else { Err(Fault::Content(problem(self.kind()?))) }
     }
 
-    /// Reads a text that is one object, of which `member` reads as in [`object`](Self::object).
+    /// Reads a text that is one object; `member` is as for [`object`](Self::object).
     pub(super) fn whole_object(
         text: &'t str,
         member: impl FnMut(&mut Self, Cow<'t, str>) -> Result<(), Fault>,
@@ -103,7 +103,7 @@ impl<'t> Scanner<'t> {
         let mut scanner = Self::new(text);
         if scanner.peek()? != b'{' {
             let kind = scanner.kind()?;
-            // To its end first, so that what is not JSON is called that.
+            // Read to its end first: what is not JSON gets the error for that.
             scanner.value()?;
             return Err(Fault::Content(format!("holds {kind} where an object is expected")));
         }
@@ -119,7 +119,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// An object. `member` is called after each key and has to pass its value.
+    /// Reads an object. `member` is called after each key, and has to read its value.
     pub(super) fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'t, str>) -> Result<(), Fault>,
@@ -149,7 +149,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// An array. `item` is called for each item, with its index, and has to pass it.
+    /// Reads an array. `item` is called with the index of each item, and has to read it.
     pub(super) fn array(
         &mut self,
         mut item: impl FnMut(&mut Self, usize) -> Result<(), Fault>,
@@ -172,7 +172,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Passes any value, and returns where it stands.
+    /// Reads any value, and returns its place.
     pub(super) fn value(&mut self) -> Result<Range<usize>, Fault> {
         let first = self.peek()?;
         let start = self.at;
@@ -283,7 +283,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Passes the comma before a further member, or the closing bracket.
+    /// Reads the comma before a further member, or the closing bracket.
     fn goes_on(&mut self, bracket: u8) -> Result<bool, Fault> {
         match self.peek()? {
             b',' => {

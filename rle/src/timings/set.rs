@@ -27,10 +27,7 @@ pub(crate) struct NewEntry {
 
 impl NewEntry {
     fn into_run(self) -> Result<RunEntry, String> {
-        let mut key = self.run_idx.map_or_else(RunKey::none, RunKey::run);
-        if let Some(label) = self.label {
-            key = key.with_label(label);
-        }
+        let key = RunKey { run_idx: self.run_idx, label: self.label };
         RunEntry::new(&self.hardware_id, self.seconds, key, self.extra)
     }
 }
@@ -117,7 +114,7 @@ fn is_one_of(run: &RunEntry, run_indices: &[u32]) -> bool {
     run.run_idx().is_some_and(|run_idx| run_indices.contains(&run_idx))
 }
 
-/// Keeps the runs that are wanted; a stage without any goes.
+/// Keeps the runs that are wanted, and removes stages that are empty then.
 fn keep(stages: &mut Stages, wanted: impl Fn(&RunEntry) -> bool) {
     stages.retain(|_, stage| {
         if !stage.runs().iter().all(&wanted) {

@@ -44,7 +44,7 @@ impl Stage {
         &self.runs
     }
 
-    /// The sum of the entries' times in seconds, in their order; `f64::MAX` where it is beyond.
+    /// The sum of the entries' times in seconds, added in their order; at most `f64::MAX`.
     pub fn total_seconds(&self) -> f64 {
         // From 0 rather than by `sum`, which begins at -0.
         let total: f64 = self.runs.iter().fold(0.0, |total, run| total + run.seconds());
@@ -66,7 +66,7 @@ impl Stage {
         members.collect()
     }
 
-    /// The entries to change; the sum that the file had is one no longer.
+    /// The entries, to be changed: the sum that the file had no longer counts.
     pub(super) fn runs_mut(&mut self) -> &mut Vec<RunEntry> {
         for member in &mut self.members {
             if let Member::Total(total) = member {
@@ -210,7 +210,7 @@ pub(super) fn render(stages: &Stages) -> String {
     out
 }
 
-/// A stage for a message: its name without line breaks, and no more of it than helps.
+/// A stage for a message: its name without line breaks, and shortened if it is long.
 pub(super) fn describe_stage(name: &str) -> String {
     const LONGEST: usize = 80;
     let mut short: Cow<'_, str> = name.into();

@@ -1,4 +1,4 @@
-//! What the entries of a stage say together.
+//! Number, mean and spread of the entries of a stage.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::entry::RunEntry;
 
 /// Number, mean, spread and hardware of a set of times.
 ///
-/// Nothing here pools or refuses to: `hardware_ids` says whether the times are of one hardware,
-/// and `mixed_runs` which of them are not even that in themselves.
+/// Times of different hardware are not kept apart: `hardware_ids` says of which hardware they are,
+/// and `mixed_runs` which entries ran on more than one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -25,7 +25,7 @@ pub struct Summary {
     pub total: f64,
     /// The run indices that entries have, each once, ascending.
     pub run_indices: Vec<u32>,
-    /// Every hardware that one of them was measured on, segments included.
+    /// The ids of all hardware that the entries and their segments were measured on.
     pub hardware_ids: BTreeSet<String>,
     /// Entries that are the sum of several attempts.
     pub segmented: usize,

@@ -1,4 +1,4 @@
-//! Measuring what is recorded: a guard for a block, a timer for what is no block.
+//! Measures times: a guard for a block, and a timer that is started and stopped by hand.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
@@ -58,7 +58,7 @@ impl Timings {
     }
 }
 
-/// A stopwatch for what is no block: it is started and stopped by hand, once.
+/// A stopwatch that is started and stopped by hand, once.
 ///
 /// ```
 /// use rle::timings::{RunKey, Timer, Timings};
@@ -133,8 +133,8 @@ impl Timer {
 
 /// The beginning of a measurement.
 fn now() -> Instant {
-    // A record names the hardware, and a driver may take seconds to tell it: asked for the first
-    // time within the measurement, it would count as part of what is measured.
+    // A record names the hardware, and the first description of it may take seconds. It is made
+    // before the measurement, so that it is no part of it.
     current();
     Instant::now()
 }

@@ -47,7 +47,7 @@ pub(super) fn lineages(machine: &Machine, controller: &str) -> Vec<(Version, Vec
 struct Membership {
     /// Controllers (none in the second version) and the path in their hierarchy.
     groups: Vec<(Option<String>, String)>,
-    /// The group by which its CPUs are set, for want of anything better.
+    /// The group that sets its CPUs, used where the list of groups is not known.
     fallback: Option<String>,
 }
 

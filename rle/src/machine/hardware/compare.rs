@@ -22,8 +22,8 @@ pub struct Difference {
 
 /// Where two descriptions differ, in the order of the fields.
 ///
-/// Only what both have is compared: a key that one lacks, as files of older programs do, is no
-/// difference. Null is had: it says that there is no limit, or no clock, and differs from a
+/// Only keys that both have are compared: one that is missing, as in files of older programs, is
+/// no difference. Null is a value: it says that there is no limit, or no clock, and differs from a
 /// number. Numbers are compared with 2 decimals, `64` and `64.0` are the same, and GPUs are
 /// compared in the order of their names and sizes. The ids that the descriptions stand under play no part.
 ///

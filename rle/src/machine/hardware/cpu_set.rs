@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Where the kernel describes each CPU.
 pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Beyond every kernel's largest number: a text that asks for more is none of the kernel's.
+/// More than the number of CPUs of any kernel: a list with a larger number is not from a kernel.
 const LIMIT: u32 = 1 << 16;
 
 pub(super) type CpuSet = BTreeSet<u32>;

@@ -14,8 +14,8 @@ const OBJECTS: [&str; 2] = ["memory", "cpu"];
 /// What a process may use.
 ///
 /// `None` in [`Memory`] and [`Cpu`] is written as null, which is a statement: there is no limit,
-/// there is no such clock. A key that a file lacks makes none; it is `None` here too, but it is
-/// not written back, and no comparison counts it. Keys of other programs are kept.
+/// there is no such clock. A key that is missing in a file says nothing: it is `None` here too, but
+/// it is not written back and not compared. Keys of other programs are kept.
 ///
 /// ```
 /// use rle::hardware::Hardware;

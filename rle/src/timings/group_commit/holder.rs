@@ -19,7 +19,7 @@ struct Offering {
     hardware: Descriptions,
 }
 
-/// What is offered to the holder of the lock of `dir`, without what cannot be read.
+/// The offers to the holder of the lock of `dir`, without those that cannot be read.
 fn offerings(dir: &Path) -> Vec<Offering> {
     let offers = offers_for(&dir.join(TIMINGS_FILE)).into_iter();
     offers
@@ -43,7 +43,7 @@ struct Merged {
 /// Merges `own` into the files, and with it what others offer meanwhile.
 ///
 /// # Errors
-/// Those of `own` alone: whatever comes of the others', it is tried without them.
+/// Those of `own` alone: where it fails with the others, it is tried without them.
 pub(super) fn merge(files: LockedFiles, own: &Timings) -> Result<(), Error> {
     let others = offerings(&files.dir);
     failpoint()?;
@@ -63,7 +63,7 @@ fn merge_all(files: &LockedFiles, own: &Timings, mut others: Vec<Offering>) -> R
         others.retain(|_| holds.next().unwrap_or(false));
         let prepared = files.prepare(&merged.result, merged.hardware_grown)?;
         failpoint()?;
-        // As late as can be: until then an owner may withdraw its offer, and its error is right.
+        // As late as possible: until then an owner that withdraws its offer returns an error.
         let count = others.len();
         others.retain_mut(|other| other.offered.take());
         failpoint()?;
@@ -81,8 +81,8 @@ fn merge_all(files: &LockedFiles, own: &Timings, mut others: Vec<Offering>) -> R
     failpoint()
 }
 
-/// The others' times, then `own`. Those of hardware that is not described yet are left to their
-/// owners: a description is written for entries that come, and these may yet be withdrawn.
+/// The others' times, then `own`. Times of hardware that the file does not describe yet are left
+/// to their owners: the description would be written first, and the offer may still be withdrawn.
 fn merged(files: &LockedFiles, own: &Timings, others: &[Offering]) -> Result<Merged, Error> {
     let mut stages = stages::load(&files.timings)?;
     let mut hardware = Descriptions::load(&files.hardware)?;

@@ -1,7 +1,7 @@
 //! Saves of several processes in one write, with one pair of syncs.
 //!
-//! A save that merges is data alone, so one that finds the lock held offers what it has to
-//! whoever holds it, in a file beside `timings.json`, and waits for the lock as well.
+//! A save that merges needs nothing but its data. So when it finds the lock held, it offers its
+//! data to the holder, in a file beside `timings.json`, and waits for the lock as well.
 //!
 //! # Protocol
 //!
@@ -49,14 +49,14 @@ use crate::Error;
 use crate::fs::{FileLock, failpoint};
 use offer::Offer;
 
-/// How much longer than it was told to an owner waits whose offer was taken at that moment: only
-/// a holder that is stopped just then lets it wait for all of that.
+/// How much longer an owner waits when its time is over and its offer has just been taken. Only a
+/// holder that is stopped at that moment makes it wait this long.
 const OUTCOME_WAIT: Duration = Duration::from_secs(10);
 
 /// Merges the times into the files of a directory, or has the holder of their lock do so.
 ///
 /// # Errors
-/// Those of the own times alone, and [`Error::Locked`] after the wait.
+/// Those of these times alone, and [`Error::Locked`] after the wait.
 pub(super) fn save(dir: &Path, timeout: Duration, timings: &Timings) -> Result<(), Error> {
     locked::create(dir)?;
     match lock_or_offer(dir, timeout, timings)? {
@@ -87,7 +87,7 @@ fn lock_or_offer(
     let Some(offer) = offer else { return FileLock::acquire(lock, timeout).map(Some) };
     let is_done = || offer.is_accepted();
     let outcome = match FileLock::acquire_unless(lock, timeout, is_done) {
-        // Where it can no longer be withdrawn it was taken, and only the outcome tells.
+        // An offer that cannot be withdrawn was taken: wait for the outcome.
         Err(error) if !offer.withdraw() => {
             match FileLock::acquire_unless(lock, OUTCOME_WAIT, is_done) {
                 Err(_) if !is_done() => Err(error),
@@ -99,7 +99,7 @@ fn lock_or_offer(
     };
     failpoint()?;
     if let Ok(Some(_)) = &outcome {
-        // Whether or not it is there still: it was not accepted.
+        // It was not accepted; it may be gone already.
         offer.withdraw();
         failpoint()?;
     }

@@ -22,7 +22,7 @@ use crate::timings::store::Timings;
 /// A longer content is not offered: its owner does the work itself.
 pub(super) const MAX_OFFER_BYTES: usize = 1 << 20;
 
-/// The version of an offer's content; a holder leaves any other to its owner.
+/// The version of an offer's content; a holder does not take an offer of another version.
 const SCHEMA_VERSION: u64 = 1;
 
 /// An offer of this process. Dropping it leaves the file for a sweep, as a kill does.
@@ -33,11 +33,11 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Offers `content` to whoever holds the lock of `target`, beside it. `None` where that cannot
-    /// be, for whatever reason: its owner does the work itself then.
+    /// Offers `content` to the holder of the lock of `target`, in a file beside it. `None` where
+    /// that fails, for whatever reason: the owner does the work itself then.
     ///
     /// # Errors
-    /// Only where a test lets it die.
+    /// Only in tests, at a failpoint.
     pub(super) fn make(target: &Path, content: &[u8]) -> Result<Option<Self>, Error> {
         if content.is_empty() || content.len() > MAX_OFFER_BYTES {
             return Ok(None);
@@ -46,7 +46,7 @@ impl Offer {
         failpoint()?;
         let Ok(name) = unique_name(target, OFFER_SUFFIX) else { return Ok(None) };
         let path = directory_of(target).join(name);
-        // Before anybody can see it: an offer without a lock is a dead one's.
+        // Before it has its name: an offer without a lock counts as that of a dead owner.
         let is_locked = matches!(try_exclusive(&temporary.file), Ok(true));
         if !is_locked || (&temporary.file).write_all(content).is_err() {
             return Ok(None);
@@ -59,7 +59,7 @@ impl Offer {
         Ok(Some(Self { temporary, path }))
     }
 
-    /// Whether a holder has done the work, down to the disk.
+    /// Whether a holder has done the work, and it is on disk.
     pub(super) fn is_accepted(&self) -> bool {
         self.temporary.file.metadata().is_ok_and(|metadata| metadata.len() == 0)
     }
@@ -93,7 +93,7 @@ impl Offered {
 
     /// Tells the owner that its work is done and on disk.
     pub(super) fn accept(self) {
-        // An owner that does not hear of it does it again.
+        // An owner that is not told does the work again.
         let _ = self.file.set_len(0);
     }
 }
@@ -120,7 +120,7 @@ fn offered(path: PathBuf) -> Option<Offered> {
     // For writing, because it is emptied, and a lock over NFS asks for it.
     let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
     if try_exclusive(&file).ok()? {
-        // While it is locked, so that only a dead one's is removed.
+        // While it is locked: nobody else can own it.
         let _ = fs::remove_file(&path);
         return None;
     }
