@@ -53,7 +53,7 @@ pub struct Requirement<S = String> {
     pub fingerprint: bool,
 }
 
-/// What a prepare's value becomes: a value with a JSON form.
+/// The outcome of a prepare, with what it returned as a JSON value.
 pub(crate) fn prepare_outcome<T: Serialize, E: Into<TrainerError>>(
     returned: Result<T, E>,
 ) -> PrepareOutcome {

@@ -15,7 +15,7 @@ pub(crate) struct Current(());
 
 impl Current {
     pub(crate) fn begin(sink: MetricSink) -> Self {
-        // A program's own, set before, stays.
+        // A sink that the program itself has set stays.
         let _ = profile::set_metric_sink(log_stage);
         set(Some(sink));
         Self(())

@@ -45,7 +45,7 @@ pub fn set_metric_sink(sink: MetricSink) -> bool {
     METRIC_SINK.set(sink).is_ok()
 }
 
-/// A call that counted.
+/// Logs a call that counted, and hands it to the sink.
 pub(super) fn note(title: &str, is_metric: bool, ticks: u64) {
     let seconds = clock::seconds(ticks, clock::recent_seconds_per_tick());
     if is_on() {

@@ -56,7 +56,7 @@ pub fn log_gpu_memory(head: &str, level: Level) {
                 log_line(level, &line(&head.to_string(), label, Some(gpu), ask(number)));
             }
         }
-        // A GPU that this driver knows nothing of.
+        // No driver tells about the GPU, but the framework does.
         Err(_) if let Some(own) = ask(0) => {
             log_line(level, &line(&head.to_string(), None, None, Some(own)));
         }

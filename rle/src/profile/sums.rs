@@ -40,7 +40,7 @@ pub(super) struct Sums {
     lap: AtomicU64,
     shortest: AtomicU64,
     longest: AtomicU64,
-    /// Used where no other row of the stage has been called on the thread before.
+    /// Counts the open guards, unless another row of the stage does so on this thread.
     pub(super) fold: Fold,
 }
 
@@ -58,7 +58,7 @@ impl Fold {
         Self { open: AtomicU32::new(0), released: AtomicU32::new(0) }
     }
 
-    /// One more; whether it is the outermost.
+    /// Counts one more open guard; returns whether it is the outermost.
     #[inline]
     pub(super) fn enter(&self) -> bool {
         let mut open = self.open.load(Ordering::Relaxed);
@@ -78,19 +78,19 @@ impl Fold {
 
     #[inline]
     fn take_released(&self) -> u32 {
-        // Seldom any: a look costs less than an exchange.
+        // There are seldom any, and a load costs less than an exchange.
         match self.released.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.released.swap(0, Ordering::AcqRel),
         }
     }
 
-    /// One of them was dropped on another thread.
+    /// Notes that one of them was dropped on another thread.
     pub(super) fn release(&self) {
         self.released.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// For the next thread that uses it.
+    /// Begins anew, for the next thread that uses this memory.
     pub(super) fn reset(&self) {
         self.open.store(0, Ordering::Relaxed);
         self.released.store(0, Ordering::Relaxed);

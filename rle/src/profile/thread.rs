@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::registry;
 use super::sums::Slot;
 
-/// Rows that a thread finds by one look; the others are in a list.
+/// How many rows have their place in an array; further ones are in a list.
 const DIRECT: usize = 64;
 
 const NO_THREAD: u64 = 0;
@@ -16,11 +16,11 @@ const NO_THREAD: u64 = 0;
 pub(super) struct Entered {
     /// The thread's number; [`NO_THREAD`] where it has no memory of its own any more.
     thread: u64,
-    /// No other guard of the stage was open on that thread.
+    /// Whether no other guard of the stage was open on that thread.
     outermost: bool,
 }
 
-/// Without a destructor, so that a look is a plain load.
+/// Without a destructor, so that access is a plain load.
 struct Local {
     thread: Cell<u64>,
     slots: [Cell<Option<Slot>>; DIRECT],

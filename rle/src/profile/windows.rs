@@ -49,7 +49,7 @@ impl Windows {
         Self { process: None, runs: Vec::new(), next_run: 0 }
     }
 
-    /// The process is about to make its first timed call, unless it has made it already.
+    /// Opens the window of the process, at its first timed call.
     pub(super) fn open_process(&mut self) {
         self.process.get_or_insert_with(Window::new);
     }

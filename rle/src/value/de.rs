@@ -29,7 +29,7 @@ impl Value {
     }
 }
 
-/// A [`Value`] being read: what a borrowed one holds is lent, what an owned one holds is moved.
+/// Reads a [`Value`]: a borrowed one lends its strings, an owned one gives them away.
 pub struct ValueDeserializer<'de>(Cow<'de, Value>);
 
 impl<'de> ValueDeserializer<'de> {

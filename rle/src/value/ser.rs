@@ -20,7 +20,7 @@ enum NonFinite {
     Refuse,
     /// Kept, for JSON text in which words stand for them: no string may equal these words then.
     Keep,
-    /// Kept, and any string too.
+    /// Kept, and so is every string.
     Pass,
 }
 

@@ -92,7 +92,7 @@ fn virtual_nominal(cpus: &CpuSet, info: &CpuInfo) -> Option<Clock> {
     }
     let min = clocks.iter().copied().reduce(f64::min)?;
     let max = clocks.iter().copied().reduce(f64::max)?;
-    // The margin lets through a difference of just the tolerance, which no double holds.
+    // No double is exactly 0.1: with the margin, a difference of just the tolerance is accepted.
     if max - min > SAME_CLOCK_MHZ + 1e-9 {
         return None;
     }

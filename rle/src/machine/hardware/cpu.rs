@@ -31,7 +31,7 @@ fn count(number: usize) -> u32 {
 
 /// The CPUs that this process may run on and that are running.
 fn available(machine: &Machine, info: &CpuInfo) -> Option<CpuSet> {
-    // A mask may name CPUs that are off: it holds for the time when they come back.
+    // The mask may name CPUs that are off at present.
     let running = online(machine).or_else(|| info.numbers());
     let cpus = match (allowed(machine), running) {
         (Some(allowed), Some(running)) => allowed.intersection(&running).copied().collect(),

@@ -39,7 +39,7 @@ impl LogFile {
         &mut self.waiting
     }
 
-    /// Says that the waiting bytes hold so many more points.
+    /// Counts so many more points within the waiting bytes.
     pub(in crate::metrics) fn add_points(&mut self, points: u64) {
         self.points += points;
     }

@@ -14,7 +14,7 @@ use crate::machine::hardware::memory::gib;
 const FIELDS: &str = "--query-gpu=uuid,pci.bus_id,memory.total,mig.mode.current,name";
 const FORMAT: &str = "--format=csv,noheader,nounits";
 const MIB: u64 = 1024 * 1024;
-/// How often an ended program is looked for.
+/// How often it is checked whether the program has ended.
 const POLL: Duration = Duration::from_millis(2);
 
 /// What the program says about the GPUs, no later than after `patience`.
@@ -53,7 +53,7 @@ fn output(mut child: Child, patience: Duration) -> Result<Option<String>, String
     let began = Instant::now();
     let stdout = child.stdout.take();
     let (sender, receiver) = mpsc::channel();
-    // Read beside the wait: a full pipe would hold the program up.
+    // Read while it is waited for: a full pipe would block the program.
     let reader = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut bytes));
@@ -77,7 +77,7 @@ fn output(mut child: Child, patience: Duration) -> Result<Option<String>, String
     if !status.success() {
         return Err(format!("failed ({status})"));
     }
-    // A process that it has left behind may hold the pipe open.
+    // A child process of the program may keep the pipe open.
     match receiver.recv_timeout(patience.saturating_sub(began.elapsed()).max(POLL)) {
         Ok(Ok(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Ok(Err(error)) => Err(format!("cannot be read: {error}")),
@@ -86,7 +86,7 @@ fn output(mut child: Child, patience: Duration) -> Result<Option<String>, String
 }
 
 fn end(child: &mut Child) {
-    // One that has ended in between needs no end; one that the driver holds ends when it can.
+    // It may have ended meanwhile; one that waits for the driver ends once that answers.
     let _ = child.kill();
     let _ = child.try_wait();
 }

@@ -143,7 +143,7 @@ fn starts(uuid: Option<&String>, prefix: &str) -> bool {
     uuid.is_some_and(|uuid| uuid.starts_with(prefix))
 }
 
-/// The one that there is; none where there are several.
+/// The only one; none where there are several.
 fn only<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
     let first = found.next()?;
     found.next().is_none().then_some(first)
