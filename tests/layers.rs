@@ -34,8 +34,9 @@ const ORDER: [&str; 17] = [
 ];
 
 /// The outside crates that one part owns, and the only modules that may name them.
-const OWNERS: [(&str, &[&str]); 6] = [
+const OWNERS: [(&str, &[&str]); 7] = [
     ("inventory", &["algorithm::registry", "private"]),
+    ("fs2", &["fs::lock"]),
     ("nvml_wrapper", &["machine::hardware::gpu"]),
     ("sysinfo", &["machine"]),
     ("sha2", &["value::digest"]),

@@ -5,7 +5,7 @@
 //!
 //! - `holder`: the process that holds a lock, where the system knows it.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::process;
@@ -89,7 +89,7 @@ impl FileLock {
             let is_acquired = try_exclusive(&file).map_err(|error| refused(path, &error))?;
             if is_done() {
                 // Explicitly, as where a lock is dropped.
-                let _ = file.unlock();
+                let _ = fs2::FileExt::unlock(&file);
                 return Ok(Outcome::Done);
             }
             if is_acquired && is_still_at(&file, path) {
@@ -124,7 +124,7 @@ impl FileLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(Error::io("open the lock", path, error)),
         };
-        let is_acquired = is_acquired(file.try_lock_shared());
+        let is_acquired = is_acquired(fs2::FileExt::try_lock_shared(&file));
         is_acquired.map(|is_acquired| !is_acquired).map_err(|error| refused(path, &error))
     }
 
@@ -169,23 +169,23 @@ impl Drop for FileLock {
         // Before the release: after it the text is the next holder's.
         let _ = self.file.set_len(0);
         // Explicitly, because a child that is being started may hold a copy of the descriptor.
-        let _ = self.file.unlock();
+        let _ = fs2::FileExt::unlock(&self.file);
     }
 }
 
 /// Tries to lock an open file exclusively, without waiting; `false` where another handle holds the
 /// lock. Closing the file releases it.
 pub(crate) fn try_exclusive(file: &File) -> io::Result<bool> {
-    is_acquired(file.try_lock())
+    is_acquired(fs2::FileExt::try_lock_exclusive(file))
 }
 
-fn is_acquired(attempt: Result<(), TryLockError>) -> io::Result<bool> {
+fn is_acquired(attempt: io::Result<()>) -> io::Result<bool> {
     match attempt {
         Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(error) if error.kind() == fs2::lock_contended_error().kind() => Ok(false),
         // A signal came between: the next attempt tells.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
