@@ -102,6 +102,18 @@ impl Error {
         move |source| Self::io(action, path, source)
     }
 
+    /// The result of an operation on `path`; none where there is nothing of that name.
+    pub(crate) fn unless_missing<T>(
+        action: &'static str,
+        path: &Path,
+        result: io::Result<T>,
+    ) -> Result<Option<T>, Self> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            result => result.map(Some).map_err(Self::cannot(action, path)),
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }

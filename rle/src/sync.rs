@@ -74,14 +74,4 @@ impl Condvar {
     ) -> MutexGuard<'a, T> {
         self.0.wait_timeout(guard, wait).unwrap_or_else(PoisonError::into_inner).0
     }
-
-    /// Waits while the condition holds, until the time is over.
-    pub(crate) fn wait_timeout_while<'a, T>(
-        &self,
-        guard: MutexGuard<'a, T>,
-        wait: Duration,
-        condition: impl FnMut(&mut T) -> bool,
-    ) -> MutexGuard<'a, T> {
-        self.0.wait_timeout_while(guard, wait, condition).unwrap_or_else(PoisonError::into_inner).0
-    }
 }

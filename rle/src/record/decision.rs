@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::files::RecordState;
 use super::format::{REQUEST_SCHEMA, RecordHead, RunStatus, TrackedPath};
 use super::identity::Identity;
 use super::provenance::{self, Provenance};
-use super::reader::RecordState;
 use crate::SlotId;
 use crate::run::artifacts;
 use crate::value::{Difference, Value, differences};
@@ -91,8 +91,8 @@ impl Decision {
         Self { action, reasons, set_aside, accepted: Vec::new() }
     }
 
-    fn run(reasons: Vec<Reason>, set_aside: bool) -> Self {
-        Self::new(SlotAction::Run, reasons, set_aside)
+    fn run(reason: Reason, set_aside: bool) -> Self {
+        Self::new(SlotAction::Run, vec![reason], set_aside)
     }
 
     pub(crate) fn busy() -> Self {
@@ -154,26 +154,26 @@ pub(crate) fn decide(
     policy: Policy<'_>,
 ) -> Decision {
     let head = match state {
-        RecordState::Missing => return Decision::run(vec![Reason::plain("no record yet")], false),
+        RecordState::Missing => return Decision::run(Reason::plain("no record yet"), false),
         RecordState::Unusable(problem) => {
             let text = format!("asked for with --rerun {slot}; its record {problem}");
-            return Decision::run(vec![Reason::plain(text)], true);
+            return Decision::run(Reason::plain(text), true);
         }
         RecordState::Head(head) => head.as_ref(),
     };
     if policy.rerun {
         let reason = Reason::plain(format!("asked for with --rerun {slot}"));
-        return Decision::run(vec![reason], head.status == RunStatus::Complete);
+        return Decision::run(reason, head.status == RunStatus::Complete);
     }
     if let Some(reason) = unfinished(head) {
-        return Decision::run(vec![reason], false);
+        return Decision::run(reason, false);
     }
     if !policy.resume {
         let text = "reuse is turned off (--resume-completed-runs false)";
-        return Decision::run(vec![Reason::plain(text)], true);
+        return Decision::run(Reason::plain(text), true);
     }
     if let Some(reason) = unidentified(request.provenance) {
-        return Decision::run(vec![reason], true);
+        return Decision::run(reason, true);
     }
     let (accepted, mut reasons): (Vec<Reason>, Vec<Reason>) =
         request_reasons(head, &request).into_iter().partition(|reason| is_accepted(reason, policy));
@@ -184,7 +184,7 @@ pub(crate) fn decide(
         return Decision { accepted, ..Decision::new(SlotAction::Reuse, reasons, false) };
     }
     reasons.splice(0..0, accepted);
-    Decision::run(reasons, true)
+    Decision::new(SlotAction::Run, reasons, true)
 }
 
 /// A program of which nothing could be hashed may be any program, whatever is accepted.
@@ -261,35 +261,26 @@ fn request_reasons(head: &RecordHead, request: &ComparedRequest<'_>) -> Vec<Reas
 fn describe(head: &RecordHead, request: &ComparedRequest<'_>, difference: Difference) -> Reason {
     let Difference { path, old, new, .. } = difference;
     let text = if path == SOURCE_TREE {
-        let changed = changed_sources(head, request.provenance);
+        let changed = head.provenance.to().map_or("the sources changed".to_owned(), |then| {
+            provenance::explain_sources(&then, request.provenance)
+        });
         format!("{path}: {changed}")
     } else {
-        format!(
-            "request differs at `{path}`: {} -> {}",
-            format_value(old.as_ref()),
-            format_value(new.as_ref())
-        )
+        let (old, new) = (value_text(old.as_ref()), value_text(new.as_ref()));
+        format!("request differs at `{path}`: {old} -> {new}")
     };
     Reason { path: Some(path), old, new, text }
 }
 
-fn changed_sources(head: &RecordHead, now: &Provenance) -> String {
-    let Ok(then) = head.provenance.to::<Provenance>() else {
-        return "the sources changed".to_owned();
-    };
-    provenance::explain_sources(&then, now)
-}
-
-fn format_value(value: Option<&Value>) -> String {
+/// A value of a request or a result in words, whether or not it is there.
+pub(crate) fn value_text(value: Option<&Value>) -> String {
     value.map_or("absent".to_owned(), Value::to_string)
 }
 
 /// Why the tracked outputs of a record no longer are what it says; none when they are.
 pub(crate) fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason> {
-    head.artifact_paths
-        .iter()
-        .filter_map(|(label, tracked)| output_reason(export_dir, label, tracked))
-        .collect()
+    let outputs = head.artifact_paths.iter();
+    outputs.filter_map(|(label, tracked)| output_reason(export_dir, label, tracked)).collect()
 }
 
 fn output_reason(export_dir: &Path, label: &str, tracked: &TrackedPath) -> Option<Reason> {

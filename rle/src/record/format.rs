@@ -125,14 +125,7 @@ impl From<RunStatus> for AttemptOutcome {
 
 impl fmt::Display for AttemptOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Running => "running",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Lost => "lost",
-            Self::Other(word) => word,
-        })
+        self.serialize(formatter)
     }
 }
 

@@ -6,8 +6,7 @@
 //!
 //! - `provenance`: the code and the tools that computed a result.
 //! - `format`: the fields of a record.
-//! - `files`: where records are in an export directory, and how one is written.
-//! - `reader`: reads a record, or its head alone.
+//! - `files`: where records are in an export directory; reads one or its head alone, and writes one.
 //! - `identity`: the facts that decide whether a record answers a request, and their hash.
 //! - `decision`: reuse a slot's record, or run the slot, and why; and the outcome.
 //! - `archive`: superseded slots and complete sets, which are kept.
@@ -19,14 +18,17 @@ mod files;
 mod format;
 pub(crate) mod identity;
 pub(crate) mod provenance;
-mod reader;
 #[cfg(test)]
 pub(crate) mod sample;
 pub(crate) mod verify;
 
 pub(crate) use decision::Decision;
 pub use decision::{Reason, SlotAction, SlotOutcome};
-pub(crate) use files::{WholeRecord, lock_path, record_path, record_paths, runs_dir};
+pub(crate) use files::{
+    RecordState, WholeRecord, lock_path, read_head, read_state, read_whole, record_path,
+    record_paths, runs_dir,
+};
+pub use files::{RunRecord, load_records};
 pub use format::{
     Accepted, Attempt, AttemptOutcome, LogLoss, RecordHead, RecordedAlgorithm, RecordedEnvironment,
     RecordedRequirement, RequestTag, RunStatus, TrackedPath,
@@ -35,5 +37,3 @@ pub(crate) use format::{REQUEST_SCHEMA, SCHEMA_VERSION};
 pub(crate) use identity::{Identity, IdentityParts};
 pub use provenance::ProvenanceMode;
 pub(crate) use provenance::{Capture, Provenance};
-pub(crate) use reader::{RecordState, read_head, read_state, read_whole};
-pub use reader::{RunRecord, load_records};

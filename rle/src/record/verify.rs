@@ -6,8 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::decision;
-use super::files::{WholeRecord, record_paths};
-use super::reader::read_whole;
+use super::files::{WholeRecord, read_whole, record_paths};
 use crate::run::checkpoint;
 use crate::{Error, SlotId, Slug};
 

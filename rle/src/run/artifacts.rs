@@ -12,13 +12,15 @@
 //! Links below the directory are never followed, empty directories count, times and modes do
 //! not. A path that is itself a link stands for what it leads to.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use crate::fs::{failpoint, sync_directory};
-use crate::value::digest::{FieldHasher, Sha, hash_file, hash_files, hex};
+use crate::value::digest::{FieldHasher, hash_file, hash_files, hex};
 use crate::{Error, SlotId};
 
 /// Which of the two a path is.
@@ -32,11 +34,8 @@ pub enum PathKind {
 }
 
 impl fmt::Display for PathKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::File => "file",
-            Self::Directory => "directory",
-        })
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(formatter)
     }
 }
 
@@ -72,50 +71,29 @@ pub(crate) fn hash_path(path: &Path) -> Result<PathIdentity, Error> {
     Ok(PathIdentity { kind: PathKind::File, bytes: digest.bytes, sha256 })
 }
 
-type Others = Vec<(PathBuf, Content)>;
-
-enum Content {
-    File(Sha),
-    Directory,
-    Link(PathBuf),
-}
+/// Entries of a directory's manifest: path, kind and content of each.
+type Manifest = BTreeMap<Vec<u8>, (&'static str, Vec<u8>)>;
 
 fn hash_directory(root: &Path) -> Result<PathIdentity, Error> {
-    let (files, mut others) = list(root)?;
-    let digests = hash_files(&files);
+    let (files, mut manifest) = list(root)?;
     let mut bytes = 0;
-    for (path, digest) in files.into_iter().zip(digests) {
-        let digest = digest.map_err(Error::cannot("read", &path))?;
+    for (path, digest) in files.iter().zip(hash_files(&files)) {
+        let digest = digest.map_err(Error::cannot("read", path))?;
         bytes += digest.bytes;
-        others.push((path, Content::File(digest.sha256)));
+        manifest.insert(relative_bytes(root, path), ("file", digest.sha256.to_vec()));
     }
-    let mut entries = Vec::with_capacity(others.len());
-    for (path, content) in others {
-        let below = path.strip_prefix(root).expect("a walk stays below its root");
-        entries.push((manifest_path(below), content));
-    }
-    entries.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
-    let sha256 = hex(&manifest_hash(&entries));
-    Ok(PathIdentity { kind: PathKind::Directory, bytes, sha256 })
-}
-
-fn manifest_hash(entries: &[(Vec<u8>, Content)]) -> Sha {
     let mut hasher = FieldHasher::new("rle-directory-v1");
-    for (path, content) in entries {
+    for (path, (kind, content)) in &manifest {
         hasher.field(path);
-        let (kind, content): (_, &[u8]) = match content {
-            Content::File(sha256) => ("file", sha256),
-            Content::Directory => ("directory", &[]),
-            Content::Link(target) => ("symlink", target.as_os_str().as_encoded_bytes()),
-        };
         hasher.field(kind.as_bytes());
         hasher.field(content);
     }
-    hasher.finish()
+    Ok(PathIdentity { kind: PathKind::Directory, bytes, sha256: hex(&hasher.finish()) })
 }
 
-fn list(root: &Path) -> Result<(Vec<PathBuf>, Others), Error> {
-    let (mut files, mut others) = (Vec::new(), Vec::new());
+/// The files below a directory, and the manifest's entries for all else.
+fn list(root: &Path) -> Result<(Vec<PathBuf>, Manifest), Error> {
+    let (mut files, mut others) = (Vec::new(), Manifest::new());
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
         let failed = Error::cannot("list", &dir);
@@ -126,11 +104,12 @@ fn list(root: &Path) -> Result<(Vec<PathBuf>, Others), Error> {
             if kind.is_file() {
                 files.push(path);
             } else if kind.is_dir() {
-                pending.push(path.clone());
-                others.push((path, Content::Directory));
+                others.insert(relative_bytes(root, &path), ("directory", Vec::new()));
+                pending.push(path);
             } else if kind.is_symlink() {
                 let target = fs::read_link(&path).map_err(Error::cannot("read", &path))?;
-                others.push((path, Content::Link(target)));
+                let target = target.into_os_string().into_encoded_bytes();
+                others.insert(relative_bytes(root, &path), ("symlink", target));
             } else {
                 return Err(special_file(&path));
             }
@@ -139,9 +118,11 @@ fn list(root: &Path) -> Result<(Vec<PathBuf>, Others), Error> {
     Ok((files, others))
 }
 
-fn manifest_path(path: &Path) -> Vec<u8> {
-    let parts: Vec<_> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
-    parts.join(&b'/')
+/// The path from `root`, with `/` between its parts. In bytes: two names that are not UTF-8 may look
+/// alike as text.
+pub(crate) fn relative_bytes(root: &Path, path: &Path) -> Vec<u8> {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    below.iter().map(OsStr::as_encoded_bytes).collect::<Vec<_>>().join(&b'/')
 }
 
 fn special_file(path: &Path) -> Error {
@@ -179,19 +160,14 @@ pub(crate) fn contained_path(root: &Path, name: &str) -> Result<PathBuf, Error> 
     if let Some(link) = leaving_link(root, &path)? {
         return Err(refused(&format!("leaves through the symbolic link {}", link.display())));
     }
-    // A name has at least one part, so there is a parent.
-    let parent = path.parent().unwrap_or(root);
-    fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
+    create_parents(&path)?;
     Ok(path)
 }
 
 /// The first link between `root` and `path` that leads out of `root`, or nowhere.
 fn leaving_link(root: &Path, path: &Path) -> Result<Option<PathBuf>, Error> {
-    let root_itself = match fs::canonicalize(root) {
-        Ok(root) => root,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read", root, error)),
-    };
+    let root_itself = Error::unless_missing("read", root, fs::canonicalize(root))?;
+    let Some(root_itself) = root_itself else { return Ok(None) };
     let mut reached = root.to_owned();
     for part in path.strip_prefix(root).unwrap_or(path) {
         reached.push(part);
@@ -232,7 +208,7 @@ pub(crate) fn is_shared(export_dir: &Path, stored: &str) -> bool {
     if stored.is_absolute() {
         return fs::canonicalize(export_dir).is_ok_and(|export_dir| export_dir.starts_with(stored));
     }
-    let parts: Vec<&str> = stored.iter().filter_map(std::ffi::OsStr::to_str).collect();
+    let parts: Vec<&str> = stored.iter().filter_map(OsStr::to_str).collect();
     match parts.as_slice() {
         [] | ["." | "runs", ..] => true,
         [first, ..] if first.starts_with('_') => true,
@@ -255,9 +231,10 @@ pub(crate) fn resolve_stored(export_dir: &Path, stored: &str) -> PathBuf {
     export_dir.join(stored)
 }
 
-/// Copies a file or a directory with everything below it; links stay links. `to` appears only
-/// when the copy is whole.
+/// Copies a file or a directory with everything below it; links stay links. The directories that
+/// `to` lies in are made; `to` itself appears only when the copy is whole.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
+    create_parents(to)?;
     let mut name = to.file_name().unwrap_or_default().to_os_string();
     name.push(".copying");
     let unfinished = to.with_file_name(name);
@@ -288,31 +265,37 @@ fn copy_entry(from: &Path, to: &Path) -> Result<(), Error> {
             .map_err(Error::cannot("copy to", to));
     }
     fs::create_dir(to).map_err(Error::cannot("create the directory", to))?;
-    for entry in fs::read_dir(from).map_err(Error::cannot("list", from))? {
-        let entry = entry.map_err(Error::cannot("list", from))?;
-        copy_entry(&entry.path(), &to.join(entry.file_name()))?;
+    for path in list_directory(from)? {
+        copy_entry(&path, &to.join(path.file_name().unwrap_or_default()))?;
     }
     sync_directory(to)
 }
 
 /// The paths directly in a directory; none where it does not exist.
 pub(crate) fn list_directory(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = Error::cannot("list", directory);
-    match fs::read_dir(directory) {
-        Ok(entries) => entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(failed(error)),
-    }
+    let entries = Error::unless_missing("list", directory, fs::read_dir(directory))?;
+    let path = |entry: io::Result<fs::DirEntry>| entry.map(|entry| entry.path());
+    let paths: io::Result<_> = entries.into_iter().flatten().map(path).collect();
+    paths.map_err(Error::cannot("list", directory))
 }
 
 /// Removes a file, if it is there.
 pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path, error))
-        }
-        _ => Ok(()),
+    Error::unless_missing("remove", path, fs::remove_file(path)).map(drop)
+}
+
+/// Makes a directory; false where there is something of that name already.
+pub(crate) fn create_new_directory(path: &Path) -> Result<bool, Error> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        created => created.map(|()| true).map_err(Error::cannot("create the directory", path)),
     }
+}
+
+/// Makes the directories that a path lies in.
+pub(crate) fn create_parents(path: &Path) -> Result<(), Error> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))
 }
 
 /// Whether the directory is missing or holds nothing.

@@ -6,7 +6,8 @@
 //! have the effect that they had.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, fs, process};
@@ -16,7 +17,7 @@ use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::SlotId;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::Mutex;
 
 /// The exit status of a start that was stopped and can go on.
 pub(crate) const INTERRUPTED: u8 = 3;
@@ -139,7 +140,8 @@ impl Stop {
 pub(crate) struct Listener {
     handle: Option<Handle>,
     threads: Vec<JoinHandle<()>>,
-    closing: Arc<(Mutex<bool>, Condvar)>,
+    /// Dropped to end the wait for the deadline.
+    closing: Option<Sender<()>>,
 }
 
 impl Listener {
@@ -150,8 +152,8 @@ impl Listener {
         stop_after: Option<Duration>,
         second: impl Fn() + Send + 'static,
     ) -> Self {
-        let closing = Arc::new((Mutex::new(false), Condvar::new()));
-        let mut listener = Self { handle: None, threads: Vec::new(), closing };
+        let (closing, closed) = mpsc::channel();
+        let mut listener = Self { handle: None, threads: Vec::new(), closing: Some(closing) };
         match heard_signals().and_then(Signals::new) {
             Ok(signals) => {
                 listener.handle = Some(signals.handle());
@@ -162,12 +164,9 @@ impl Listener {
             Err(error) => tracing::warn!("signals cannot be handled: {error}"),
         }
         if let Some(after) = stop_after {
-            let (stop, closing) = (stop.clone(), Arc::clone(&listener.closing));
+            let stop = stop.clone();
             listener.spawn("rle-deadline", move || {
-                let (closed, changed) = &*closing;
-                let closed = changed.wait_timeout_while(closed.lock(), after, |closed| !*closed);
-                if !*closed {
-                    drop(closed);
+                if closed.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
                     stop.request(&format!("the time of --stop-after is over{LEFT}"));
                 }
             });
@@ -189,8 +188,7 @@ impl Drop for Listener {
             activity(false);
             handle.close();
         }
-        *self.closing.0.lock() = true;
-        self.closing.1.notify_all();
+        self.closing = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -228,7 +226,7 @@ fn heard_signals() -> std::io::Result<Vec<i32>> {
             continue;
         }
         if !is_in(caught, signal) {
-            flag::register_conditional_default(signal, idle())?;
+            flag::register_conditional_default(signal, Arc::clone(&IDLE))?;
         }
         heard.push(signal);
     }
@@ -240,17 +238,15 @@ fn mask(status: &str, field: &str) -> u64 {
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-fn idle() -> Arc<AtomicBool> {
-    static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    Arc::clone(IDLE.get_or_init(|| Arc::new(AtomicBool::new(true))))
-}
+/// Whether no suite listens: signals have their default effect then.
+static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
-/// Counts the suites that listen: signals have their default effect when none does.
+/// Counts the suites that listen.
 fn activity(begins: bool) {
     static ACTIVE: Mutex<u32> = Mutex::new(0);
     let mut active = ACTIVE.lock();
     *active = if begins { *active + 1 } else { active.saturating_sub(1) };
-    idle().store(*active == 0, Ordering::SeqCst);
+    IDLE.store(*active == 0, Ordering::SeqCst);
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ pub(in crate::cli) fn prune(request: &Request) -> Result<u8, Error> {
         return Ok(0);
     }
     for entry in &entries {
-        archive::prune(entry)?;
+        archive::prune(&entry.path)?;
     }
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::layout::{Moved, ORIGIN, Origin, Tracked};
+use super::entries::{Moved, ORIGIN, Origin, Tracked};
 use super::transaction::{Step, Transaction, relative};
 use crate::fs::{failpoint, write_atomically, write_json_atomically};
 use crate::record::{RecordHead, read_whole, record_path, runs_dir};
@@ -126,7 +126,7 @@ impl<'a> Collector<'a> {
         }
         failpoint()?;
         if Path::new(stored).is_absolute() {
-            return copy(old, &self.transaction.directory().join(place));
+            return artifacts::copy_tree(old, &self.transaction.directory().join(place));
         }
         self.move_to(stored.to_owned(), text(place));
         Ok(())
@@ -164,12 +164,4 @@ impl<'a> Collector<'a> {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-/// Copies to a place whose parents are made.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
-    }
-    artifacts::copy_tree(from, to)
 }

@@ -5,15 +5,13 @@
 //! timings. Records in them point at the copies beside them. The caller holds the locks of the
 //! slots it moves.
 //!
-//! - `layout`: where archives are, how they are named, and where their content came from.
 //! - `transaction`: moves that survive a kill at any instant.
+//! - `entries`: where archives are, what they say of themselves, and the removal of old ones.
 //! - `collect`: collects what of a slot goes where.
-//! - `entries`: lists archives, and removes old ones.
 //! - `restore`: puts an archive back.
 
 mod collect;
 mod entries;
-mod layout;
 mod restore;
 mod transaction;
 
@@ -29,12 +27,12 @@ use crate::run::{artifacts, checkpoint};
 use crate::{Error, SlotId, Slug, timings};
 
 use collect::Collector;
-use layout::{archived_dir, superseded_dir};
+use entries::{archived_dir, superseded_dir};
 use transaction::{Step, Transaction};
 
-pub(crate) use entries::{Entry, find, list, prune, to_prune};
-pub(crate) use layout::timestamp;
+pub(crate) use entries::{Entry, find, list, timestamp, to_prune};
 pub(crate) use restore::restore;
+pub(crate) use transaction::prune;
 
 /// Finishes or undoes what killed processes left half done. Returns whether there was anything.
 pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {

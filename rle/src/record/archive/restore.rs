@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::collect::copy;
-use super::entries::{Entry, read_origin, records};
-use super::layout::Origin;
+use super::entries::{Entry, Origin, read_origin, records};
 use super::transaction::{Step, carry_out, relative};
 use crate::fs::failpoint;
 use crate::record::{read_head, read_whole, runs_dir};
@@ -122,7 +120,7 @@ fn restored_record(
         let is_lost = archived.symlink_metadata().is_ok() && outside.symlink_metadata().is_err();
         if outside.is_absolute() && is_lost {
             failpoint()?;
-            copy(&archived, outside)?;
+            artifacts::copy_tree(&archived, outside)?;
         }
         place.path.clone_from(&tracked.path);
     }

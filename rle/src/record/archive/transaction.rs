@@ -66,17 +66,9 @@ impl<'a> Transaction<'a> {
             let name = if suffix == 0 { stem.to_owned() } else { format!("{stem}_{suffix}") };
             let done = parent.join(&name);
             let partial = parent.join(format!("{name}{PARTIAL}"));
-            if done.symlink_metadata().is_ok() {
+            if done.symlink_metadata().is_ok() || !artifacts::create_new_directory(&partial)? {
                 suffix += 1;
                 continue;
-            }
-            match fs::create_dir(&partial) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    suffix += 1;
-                    continue;
-                }
-                Err(error) => return Err(Error::io("create the directory", &partial, error)),
             }
             failpoint()?;
             // Another start's recovery may take the new, empty directory for a dead one.
@@ -150,8 +142,8 @@ pub(super) fn carry_out(
     finish(export_dir, directory, &journal)
 }
 
-/// Removes a finished directory, unless another process is at it.
-pub(super) fn remove_finished(directory: &Path) -> Result<(), Error> {
+/// Removes an archive, which no reader then takes for whole; an error where another process is at it.
+pub(crate) fn prune(directory: &Path) -> Result<(), Error> {
     let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
     discard(directory)
 }
@@ -194,49 +186,44 @@ pub(super) fn recover(export_dir: &Path, parent: &Path, prefix: &str) -> Result<
     Ok(any)
 }
 
+/// The lock of a directory; none where another process holds it, or the directory is gone.
+fn lock_of(directory: &Path) -> Result<Option<FileLock>, Error> {
+    match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
+        Err(_) if !directory.exists() => Ok(None),
+        lock => lock,
+    }
+}
+
 fn discard_unfinished(partial: &Path) -> Result<(), Error> {
-    match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
-        Ok(Some(_lock)) => {
-            failpoint()?;
-            match fs::remove_dir_all(partial) {
-                // A start that had just made it has taken it over.
-                Err(_) if FileLock::is_held(&partial.join(LOCK))? => Ok(()),
-                Err(error) => Err(Error::io("clear the unfinished directory", partial, error)),
-                Ok(()) => Ok(()),
-            }
-        }
-        // It goes on: its process holds the slots' locks.
-        Ok(None) => Ok(()),
-        Err(_) if !partial.exists() => Ok(()),
-        Err(error) => Err(error),
+    // Where another process holds the lock, it goes on, and holds the slots' locks too.
+    let Some(_lock) = lock_of(partial)? else { return Ok(()) };
+    failpoint()?;
+    match fs::remove_dir_all(partial) {
+        // A start that had just made it has taken it over.
+        Err(_) if FileLock::is_held(&partial.join(LOCK))? => Ok(()),
+        removed => removed.map_err(Error::cannot("clear the unfinished directory", partial)),
     }
 }
 
 /// Removes the lock of a transaction that was killed between its last two steps.
 fn drop_lock(directory: &Path) -> Result<(), Error> {
-    match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
-        Ok(Some(_lock)) if directory.join(JOURNAL).symlink_metadata().is_ok() => Ok(()),
-        Ok(Some(lock)) => clear_lock(directory, lock),
-        Ok(None) => Ok(()),
-        Err(_) if !directory.exists() => Ok(()),
-        Err(error) => Err(error),
+    match lock_of(directory)? {
+        Some(_lock) if directory.join(JOURNAL).symlink_metadata().is_err() => {
+            artifacts::remove_file(&directory.join(LOCK))
+        }
+        _ => Ok(()),
     }
 }
 
 fn resume(export_dir: &Path, directory: &Path) -> Result<(), Error> {
-    let lock = match FileLock::acquire(&directory.join(LOCK), PATIENCE) {
-        Ok(lock) => lock,
+    let _lock = match FileLock::acquire(&directory.join(LOCK), PATIENCE) {
         Err(_) if !directory.exists() => return Ok(()),
-        Err(error) => return Err(error),
+        lock => lock?,
     };
     let path = directory.join(JOURNAL);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Its own process finished while we waited.
-            return clear_lock(directory, lock);
-        }
-        Err(error) => return Err(Error::io("read", &path, error)),
+    let Some(bytes) = Error::unless_missing("read", &path, fs::read(&path))? else {
+        // Its own process finished while we waited.
+        return artifacts::remove_file(&directory.join(LOCK));
     };
     let journal: Journal = Value::parse_json(&bytes)
         .and_then(|value| value.to())
@@ -263,12 +250,6 @@ fn finish(export_dir: &Path, directory: &Path, journal: &Journal) -> Result<(), 
     Ok(())
 }
 
-fn clear_lock(directory: &Path, lock: FileLock) -> Result<(), Error> {
-    artifacts::remove_file(&directory.join(LOCK))?;
-    drop(lock);
-    Ok(())
-}
-
 fn apply(export_dir: &Path, directory: &Path, step: &Step) -> Result<(), Error> {
     match step {
         Step::Move { from, to } => rename(&export_dir.join(from), &export_dir.join(to)),
@@ -288,9 +269,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
     if from.symlink_metadata().is_err() {
         return Ok(());
     }
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent).map_err(Error::cannot("create the directory", parent))?;
-    }
+    artifacts::create_parents(to)?;
     failpoint()?;
     match fs::rename(from, to) {
         // A directory of the export tree may be a link to another disk.
@@ -318,11 +297,8 @@ fn is_there(path: &Path) -> bool {
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
-    let metadata = match path.symlink_metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("read", path, error)),
-    };
+    let metadata = Error::unless_missing("read", path, path.symlink_metadata())?;
+    let Some(metadata) = metadata else { return Ok(()) };
     let removed = if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.map_err(Error::cannot("remove", path))?;
     path.parent().map_or(Ok(()), sync_directory)

@@ -1,10 +1,10 @@
 //! What differs between two source trees, and what keeps one from being exactly a commit, which
 //! the mode `require_clean` refuses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::format::Provenance;
-use super::git::Evidence;
+use super::git::{Evidence, Missing};
 use crate::Error;
 
 /// How many changed files are named before the rest is counted.
@@ -39,31 +39,20 @@ type Files = BTreeMap<String, String>;
 
 /// The files that differ, by path: `src/ppo.rs changed`, `added` or `removed`.
 pub(super) fn changed_files(old: &Files, new: &Files) -> Vec<String> {
-    let mut changes: Vec<_> = old
-        .iter()
-        .filter_map(|(path, hash)| match new.get(path) {
-            None => Some((path, "removed")),
-            Some(now) if now != hash => Some((path, "changed")),
-            Some(_) => None,
-        })
-        .collect();
-    let added = new.keys().filter(|path| !old.contains_key(*path));
-    changes.extend(added.map(|path| (path, "added")));
-    changes.sort_unstable();
-    changes.into_iter().map(|(path, change)| format!("{path} {change}")).collect()
+    let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let change = |path| match (old.get(path), new.get(path)) {
+        (Some(then), Some(now)) => (then != now).then(|| format!("{path} changed")),
+        (Some(_), None) => Some(format!("{path} removed")),
+        (None, _) => Some(format!("{path} added")),
+    };
+    paths.into_iter().filter_map(change).collect()
 }
-
-const OR_CAPTURE: &str = "or run with --provenance-mode capture";
 
 /// Refuses a source that is not exactly a commit on a branch of an ordinary repository, with what to
 /// do about each problem.
 pub(super) fn check_clean(evidence: &Evidence) -> Result<(), Error> {
-    let mut problems: Vec<String> = Vec::new();
-    let mut remedies: Vec<&str> = Vec::new();
-    for missing in &evidence.missing {
-        problems.push(missing.to_string());
-        remedies.push(missing.remedy());
-    }
+    let mut problems: Vec<String> = evidence.missing.iter().map(Missing::to_string).collect();
+    let mut remedies: Vec<&str> = evidence.missing.iter().map(Missing::remedy).collect();
     // Without a commit everything differs from it: that is said already.
     if evidence.source.dirty == Some(true) && evidence.source.revision.is_some() {
         problems.push(format!("the tree is dirty ({})", first_names(&evidence.changed)));
@@ -83,6 +72,7 @@ pub(super) fn no_source(reason: &str) -> Error {
 
 fn refusal(problem: &str, remedy: &str) -> Error {
     Error::usage(format!(
-        "provenance mode require_clean: {problem}; to go on, {remedy}, {OR_CAPTURE}"
+        "provenance mode require_clean: {problem}; to go on, {remedy}, or run with \
+         --provenance-mode capture"
     ))
 }

@@ -1,6 +1,7 @@
 //! Patterns of files that count as source beside the code: data, shaders, tables.
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::path::{Component, Path};
 
 use glob::{MatchOptions, Pattern};
@@ -24,16 +25,12 @@ pub(super) struct Inputs {
 struct Input {
     text: String,
     whole: Pattern,
-    parts: Vec<Part>,
+    parts: Vec<Pattern>,
     matched: Cell<bool>,
 }
 
-#[derive(Debug)]
-enum Part {
-    /// `**`: any number of directories.
-    Any,
-    One(Pattern),
-}
+/// The part of a pattern that stands for any number of directories.
+const ANY: &str = "**";
 
 impl Inputs {
     pub(super) fn new(texts: &[String]) -> Result<Self, Error> {
@@ -65,13 +62,8 @@ impl Inputs {
     /// Whether a pattern names the path word for word, or what lies below it.
     pub(super) fn name(&self, relative: &Path) -> bool {
         self.patterns.iter().any(|input| {
-            let mut parts = input.parts.iter();
-            relative.components().all(|component| {
-                parts.next().is_some_and(|part| match part {
-                    Part::One(pattern) => Path::new(pattern.as_str()) == component.as_os_str(),
-                    Part::Any => false,
-                })
-            })
+            let mut parts = input.parts.iter().map(Pattern::as_str).take_while(|part| *part != ANY);
+            relative.iter().all(|name| parts.next().is_some_and(|part| part == name))
         })
     }
 
@@ -98,11 +90,9 @@ impl Input {
         }
         let leaves = |component| !matches!(component, Component::Normal(_) | Component::CurDir);
         if text.starts_with('/') || Path::new(trimmed).components().any(leaves) {
-            return Err(
-                "leaves the workspace; a file outside counts as a required artifact with a \
-                        fingerprint"
-                    .to_owned(),
-            );
+            let problem = "leaves the workspace; a file outside counts as a required artifact with \
+                           a fingerprint";
+            return Err(problem.to_owned());
         }
         let pattern = |text: &str| {
             Pattern::new(text)
@@ -111,37 +101,30 @@ impl Input {
         let parts = trimmed.split('/').filter(|part| !part.is_empty() && *part != ".");
         let parts: Vec<&str> = parts.collect();
         let whole = pattern(&parts.join("/"))?;
-        let parts = parts
-            .into_iter()
-            .map(|part| if part == "**" { Ok(Part::Any) } else { pattern(part).map(Part::One) })
-            .collect::<Result<_, String>>()?;
+        let parts = parts.into_iter().map(pattern).collect::<Result<_, String>>()?;
         Ok(Self { text: text.to_owned(), whole, parts, matched: Cell::new(false) })
     }
 
     fn leads_into(&self, relative: &Path) -> bool {
         let mut parts = self.parts.iter();
-        for component in relative.components() {
-            let name = Path::new(component.as_os_str());
+        for name in relative {
             match parts.next() {
                 // What comes after it may stand at any depth, but not behind a dot.
-                Some(Part::Any) => return !is_hidden(relative) || self.names_hidden(),
-                Some(Part::One(pattern)) if pattern.matches_path_with(name, OPTIONS) => {}
+                Some(part) if part.as_str() == ANY => {
+                    return !relative.iter().any(is_hidden)
+                        || self.parts.iter().any(|part| part.as_str().starts_with('.'));
+                }
+                Some(part) if part.matches_path_with(Path::new(name), OPTIONS) => {}
                 _ => return false,
             }
         }
         parts.next().is_some()
     }
-
-    fn names_hidden(&self) -> bool {
-        self.parts.iter().any(|part| match part {
-            Part::One(pattern) => pattern.as_str().starts_with('.'),
-            Part::Any => false,
-        })
-    }
 }
 
-fn is_hidden(relative: &Path) -> bool {
-    relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+/// Whether a name begins with a dot.
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 #[cfg(test)]

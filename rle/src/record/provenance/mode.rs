@@ -35,27 +35,19 @@ pub enum ProvenanceMode {
 }
 
 impl ProvenanceMode {
-    const ALL: [(&'static str, Self); 3] = [
-        ("capture", Self::Capture),
-        ("require_clean", Self::RequireClean),
-        ("supplied", Self::Supplied),
-    ];
-
     /// The mode of that name; the error is the rest of a message.
     pub(crate) fn parse(word: &str) -> Result<Self, String> {
-        Self::ALL.iter().find(|(name, _)| *name == word).map(|(_, mode)| *mode).ok_or_else(|| {
-            let hint = near_match::hint(word, Self::ALL.map(|(name, _)| name));
-            format!(
-                "`{word}` is not a provenance mode{hint} (modes: capture, require_clean, supplied)"
-            )
+        Value::from(word).to().map_err(|_| {
+            let names = ["capture", "require_clean", "supplied"];
+            let hint = near_match::hint(word, names);
+            format!("`{word}` is not a provenance mode{hint} (modes: {})", names.join(", "))
         })
     }
 }
 
 impl fmt::Display for ProvenanceMode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::ALL.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| name);
-        formatter.write_str(name)
+        self.serialize(formatter)
     }
 }
 
@@ -83,7 +75,11 @@ mod tests {
 
     #[test]
     fn a_mode_is_read_by_its_name_and_a_strange_one_is_answered_with_the_near_one() {
-        for (name, mode) in ProvenanceMode::ALL {
+        for (name, mode) in [
+            ("capture", ProvenanceMode::Capture),
+            ("require_clean", ProvenanceMode::RequireClean),
+            ("supplied", ProvenanceMode::Supplied),
+        ] {
             assert_eq!(ProvenanceMode::parse(name), Ok(mode));
             assert_eq!(mode.to_string(), name);
         }

@@ -14,12 +14,12 @@
 //! the reason).
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::inputs::Inputs;
+use super::inputs::{Inputs, is_hidden};
+use crate::run::artifacts::relative_bytes;
 use crate::value::digest::{FieldHasher, hash_files, hex};
 
 /// What stands in such a directory is made, not written.
@@ -74,13 +74,8 @@ pub(super) fn git_patterns() -> impl Iterator<Item = String> {
 }
 
 fn summarise(root: &Path, entries: Vec<(PathBuf, String)>) -> (String, BTreeMap<String, String>) {
-    let relative = |path: &Path| {
-        let below = path.strip_prefix(root).unwrap_or(path);
-        below.iter().map(OsStr::as_encoded_bytes).collect::<Vec<_>>().join(&b'/')
-    };
-    // By the bytes: two names that are not UTF-8 may look alike as text.
-    let entries: BTreeMap<Vec<u8>, String> =
-        entries.into_iter().map(|(path, content)| (relative(&path), content)).collect();
+    let entry = |(path, content): (PathBuf, String)| (relative_bytes(root, &path), content);
+    let entries: BTreeMap<Vec<u8>, String> = entries.into_iter().map(entry).collect();
     let mut hasher = FieldHasher::new("rle-source-v1");
     for (path, content) in &entries {
         hasher.field(path);
@@ -235,10 +230,6 @@ impl Walk<'_> {
 /// Whether the path is something other than a file, such as a pipe, whose reading may not end.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|target| !target.is_file())
-}
-
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".")
 }
 
 fn is_source(path: &Path) -> bool {

@@ -19,7 +19,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ use crate::sync::Mutex;
 use crate::value::Value;
 use crate::{Error, SlotId};
 
-use manifest::Logged;
+use manifest::{Logged, Manifest, SCHEMA_VERSION};
 use store::Store;
 
 pub use manifest::Latest;
@@ -94,13 +94,12 @@ impl Checkpoint {
     pub(crate) fn new(setup: Setup) -> Self {
         let home = directory(&setup.export_dir, &setup.slot);
         let resumed_from = setup.latest.as_ref().map(Latest::sequence);
-        let store = Store::new(home, setup.request_hash.clone(), setup.slot.clone(), resumed_from);
         Self(Arc::new(State {
             setup,
             began: Instant::now(),
             timer: Mutex::new(None),
             metrics: Mutex::new(None),
-            store: Mutex::new(store),
+            store: Mutex::new(Store::new(home, resumed_from)),
         }))
     }
 
@@ -184,11 +183,27 @@ impl Checkpoint {
         }
         let metadata = Value::from_serialize_lossless(&metadata)
             .map_err(|error| error.under_key("checkpoint metadata"))?;
-        let seconds = self.0.setup.seconds_before + self.0.began.elapsed().as_secs_f64();
-        let stages = self.stages();
-        let logged = self.logged()?;
-        self.0.store.lock().save(self.0.setup.attempt, metadata, seconds, stages, logged)?;
-        if let Some(stop) = &self.0.setup.stop_at_save {
+        let setup = &self.0.setup;
+        let seconds = setup.seconds_before + self.0.began.elapsed().as_secs_f64();
+        let mut stages = self.stages_before();
+        if let Some(timer) = &*self.0.timer.lock() {
+            add_totals(&mut stages, &timer.totals());
+        }
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            request_hash: setup.request_hash.clone(),
+            run_idx: setup.slot.run_idx(),
+            sequence: 0,
+            saved_at: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
+            seconds,
+            metadata,
+            payloads: Vec::new(),
+            attempt: setup.attempt,
+            stages,
+            logged: self.logged()?,
+        };
+        self.0.store.lock().save(manifest)?;
+        if let Some(stop) = &setup.stop_at_save {
             stop.ask();
         }
         Ok(())
@@ -205,14 +220,6 @@ impl Checkpoint {
         let last_values = Value::from_serialize_lossless(&state.last_values)
             .map_err(|error| error.under_key("logged metrics"))?;
         Ok(Some(Logged { step, last_values }))
-    }
-
-    fn stages(&self) -> BTreeMap<String, StageSum> {
-        let mut stages = self.stages_before();
-        if let Some(timer) = &*self.0.timer.lock() {
-            add_totals(&mut stages, &timer.totals());
-        }
-        stages
     }
 
     pub(crate) fn stages_before(&self) -> BTreeMap<String, StageSum> {

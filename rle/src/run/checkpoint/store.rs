@@ -1,13 +1,11 @@
 //! Generations on disk: written, found, verified.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use super::manifest::{Latest, Logged, Manifest, Payload, SCHEMA_VERSION, StageSum};
+use super::manifest::{Latest, Manifest, Payload, SCHEMA_VERSION};
 use crate::fs::{sweep_leftovers, sync_directory, write_json_atomically};
 use crate::run::artifacts;
 use crate::value::Value;
@@ -160,22 +158,23 @@ fn verify(home: &Path, manifest: &Manifest) -> Result<(), String> {
     let generation = generation_name(manifest.sequence);
     for payload in &manifest.payloads {
         let relative = Path::new(&payload.path);
+        let wrong = |problem: &str| Err(format!("payload `{}` {problem}", payload.path));
         let stays = relative.components().all(|part| matches!(part, Component::Normal(_)));
         if !stays || payload.path.is_empty() {
-            return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
+            return wrong("leaves the checkpoint's directory");
         }
         if !relative.starts_with(&generation) {
-            return Err(format!("payload `{}` is not in its generation", payload.path));
+            return wrong("is not in its generation");
         }
         let unreadable = |error: io::Error| format!("payload `{}`: {error}", payload.path);
         let real = fs::canonicalize(home.join(relative)).map_err(unreadable)?;
         let root = fs::canonicalize(home).map_err(|error| error.to_string())?;
         if !real.starts_with(root) {
-            return Err(format!("payload `{}` leaves the checkpoint's directory", payload.path));
+            return wrong("leaves the checkpoint's directory");
         }
         let digest = hash_file(&real).map_err(unreadable)?;
         if digest.bytes != payload.bytes || hex(&digest.sha256) != payload.sha256 {
-            return Err(format!("payload `{}` changed", payload.path));
+            return wrong("changed");
         }
     }
     Ok(())
@@ -184,8 +183,6 @@ fn verify(home: &Path, manifest: &Manifest) -> Result<(), String> {
 /// Writes the generations of one run.
 pub(super) struct Store {
     home: PathBuf,
-    request_hash: String,
-    slot: SlotId,
     open: Option<u64>,
     /// The whole generations: the one that the run resumed from, and those saved since.
     whole: Vec<u64>,
@@ -193,17 +190,12 @@ pub(super) struct Store {
 
 impl Store {
     /// `offered` is the generation that the run resumes from.
-    pub(super) fn new(
-        home: PathBuf,
-        request_hash: String,
-        slot: SlotId,
-        offered: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(home: PathBuf, offered: Option<u64>) -> Self {
         // What cannot be removed does no harm where it stays.
         if let Err(error) = tidy(&home, offered) {
             tracing::debug!("what a killed attempt left stays: {error}");
         }
-        Self { home, request_hash, slot, open: None, whole: offered.into_iter().collect() }
+        Self { home, open: None, whole: offered.into_iter().collect() }
     }
 
     pub(super) fn open_generation(&mut self) -> Result<PathBuf, Error> {
@@ -225,43 +217,18 @@ impl Store {
         Ok(generation)
     }
 
-    /// Completes the generation being written.
-    pub(super) fn save(
-        &mut self,
-        attempt: u32,
-        metadata: Value,
-        seconds: f64,
-        stages: BTreeMap<String, StageSum>,
-        logged: Option<Logged>,
-    ) -> Result<(), Error> {
+    /// Completes the generation being written, whose number and payloads go into the manifest.
+    pub(super) fn save(&mut self, mut manifest: Manifest) -> Result<(), Error> {
         let generation = self.open_generation()?;
-        let sequence = self.open.expect("a generation was just opened");
-        let mut payloads = Vec::new();
-        collect(&self.home, &generation, &mut payloads)?;
-        payloads.sort_by(|a, b| a.path.cmp(&b.path));
-        let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
-            request_hash: self.request_hash.clone(),
-            run_idx: self.slot.run_idx(),
-            sequence,
-            saved_at: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
-            seconds,
-            metadata,
-            payloads,
-            attempt,
-            stages,
-            logged,
-        };
+        manifest.sequence = self.open.expect("a generation was just opened");
+        collect(&self.home, &generation, &mut manifest.payloads)?;
+        manifest.payloads.sort_by(|a, b| a.path.cmp(&b.path));
         sync_directory(&self.home)?;
         write_json_atomically(&generation.join(MANIFEST), &manifest)?;
         self.open = None;
         write_json_atomically(&self.home.join(MANIFEST), &manifest)?;
-        self.whole.push(sequence);
-        self.remove_old()
-    }
-
-    /// What was found damaged does not count among those that are kept.
-    fn remove_old(&mut self) -> Result<(), Error> {
+        self.whole.push(manifest.sequence);
+        // What was found damaged does not count among those that are kept.
         let Some(first) = self.whole.len().checked_sub(KEPT_GENERATIONS) else { return Ok(()) };
         self.whole.drain(..first);
         for old in generations(&self.home)? {
@@ -295,27 +262,22 @@ fn remove(generation: &Path) -> Result<(), Error> {
 
 /// Everything below the generation, synced and hashed.
 fn collect(home: &Path, directory: &Path, payloads: &mut Vec<Payload>) -> Result<(), Error> {
-    for entry in fs::read_dir(directory).map_err(Error::cannot("list", directory))? {
-        let entry = entry.map_err(Error::cannot("list", directory))?;
-        let path = entry.path();
-        let kind = entry.file_type().map_err(Error::cannot("read", &path))?;
-        if kind.is_dir() {
+    for path in artifacts::list_directory(directory)? {
+        let metadata = path.symlink_metadata().map_err(Error::cannot("read", &path))?;
+        if metadata.is_dir() {
             collect(home, &path, payloads)?;
             continue;
         }
-        if !kind.is_file() {
+        if !metadata.is_file() {
             return Err(Error::file(path, "a checkpoint's payloads must be files"));
         }
         File::open(&path).and_then(|file| file.sync_all()).map_err(Error::cannot("sync", &path))?;
         let digest = hash_file(&path).map_err(Error::cannot("read", &path))?;
-        let relative = path.strip_prefix(home).ok().and_then(Path::to_str);
+        let relative = path.strip_prefix(home).ok().and_then(Path::to_str).map(str::to_owned);
         let relative = relative
             .ok_or_else(|| Error::file(&path, "the name of a payload is not valid UTF-8"))?;
-        payloads.push(Payload {
-            path: relative.to_owned(),
-            bytes: digest.bytes,
-            sha256: hex(&digest.sha256),
-        });
+        let sha256 = hex(&digest.sha256);
+        payloads.push(Payload { path: relative, bytes: digest.bytes, sha256 });
     }
     sync_directory(directory)
 }

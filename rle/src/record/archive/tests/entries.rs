@@ -137,7 +137,7 @@ fn the_newest_of_each_set_and_slot_are_kept() {
     assert_eq!(names(10), old);
     assert_eq!(names(0).len(), 15);
     for entry in to_prune(export.path(), 10).unwrap() {
-        prune(&entry).unwrap();
+        prune(&entry.path).unwrap();
     }
     assert_eq!(list(export.path()).unwrap().len(), 12);
     assert_eq!(names(10), Vec::<String>::new());
@@ -149,7 +149,7 @@ fn a_pruned_entry_is_whole_or_gone_whenever_the_process_dies() {
         let (tree, _) = archived();
         let before = tree.files();
         let entry = only(tree.path());
-        let pruned = dying_after(steps, || prune(&entry)).is_ok();
+        let pruned = dying_after(steps, || prune(&entry.path)).is_ok();
         recover(tree.path()).unwrap();
         let now = tree.files();
         let is_gone = !now.keys().any(|path| path.contains("_archived_complete_runs"));

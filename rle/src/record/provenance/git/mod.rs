@@ -12,4 +12,4 @@ mod session;
 pub(super) mod tests;
 
 pub(super) use evidence::{Evidence, Sources};
-pub(super) use session::Git;
+pub(super) use session::{Git, Missing};
