@@ -16,9 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use super::environment::{on_terminal, variable, wants_colour};
-use super::slot_log::{self, SlotLog};
-use super::stderr::{self, LogWriter};
 use super::text::escape_controls;
+use super::{slot_log, stderr};
 
 /// Variables that hold a filter, the first before the second.
 const FILTERS: [&str; 2] = ["RLE_LOG", "RUST_LOG"];
@@ -36,7 +35,7 @@ pub(crate) fn init_logging() {
     let (filter, problem) = Filter::find(variable);
     let is_chosen = problem.is_none() && FILTERS.iter().any(|name| variable(name).is_some());
     let colour = wants_colour(variable, on_terminal());
-    let (subscriber, change) = subscriber(&filter, colour, || LogWriter);
+    let (subscriber, change) = subscriber(&filter, colour, || EventWriter(stderr::write_lines));
     if subscriber.try_init().is_err() {
         return;
     }
@@ -122,7 +121,7 @@ where
         .with_filter(console_filter);
     let slot = layer()
         .with_ansi(false)
-        .with_writer(SlotWriter::current)
+        .with_writer(|| EventWriter(write_to_slot_log))
         .with_filter(EnvFilter::builder().parse_lossy(filter.slot).or(slot_filter));
     let change = move |filter: &Filter| {
         // It fails only where the subscriber is gone.
@@ -153,24 +152,12 @@ impl FormatTime for ShortTime {
     }
 }
 
-/// Writes to the log of the slot that runs now, if any.
-struct SlotWriter(Option<SlotLog>);
+/// Hands each event, which comes in one piece, to a function.
+struct EventWriter(fn(&[u8]));
 
-impl SlotWriter {
-    fn current() -> Self {
-        Self(slot_log::current())
-    }
-}
-
-impl Write for SlotWriter {
+impl Write for EventWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(log) = &self.0
-            && let Err(error) = log.append(bytes)
-        {
-            // Not an event: this is inside of one.
-            let text = slot_log::failure_text(log.path(), &error);
-            stderr::write_lines(format!("WARN {text}\n").as_bytes());
-        }
+        (self.0)(bytes);
         Ok(bytes.len())
     }
 
@@ -179,12 +166,23 @@ impl Write for SlotWriter {
     }
 }
 
+/// Writes to the log of the slot that runs now, if any.
+fn write_to_slot_log(bytes: &[u8]) {
+    if let Some(log) = slot_log::current()
+        && let Err(error) = log.append(bytes)
+    {
+        // Not an event: this is inside of one.
+        let text = slot_log::failure_text(log.path(), &error);
+        stderr::write_lines(format!("WARN {text}\n").as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::{Arc, Mutex};
 
-    use super::super::set_slot_log;
+    use super::super::{SlotLog, set_slot_log};
     use super::*;
 
     /// The slot log is the process's: one test at a time.

@@ -6,7 +6,6 @@
 //! - `environment`: what the environment says about the display.
 //! - `slots`: how many slots ended, those that run now, and how long the rest takes.
 //! - `slot_log`: the log file of a slot.
-//! - `status_area`: the bars at the bottom of the terminal, and their bytes.
 //! - `stderr`: all writing to stderr: bars at the bottom, log lines above them.
 //! - `logging`: the filters and formats of log output.
 //! - `table`: plain tables.
@@ -17,8 +16,6 @@ mod environment;
 mod logging;
 mod slot_log;
 mod slots;
-#[cfg(feature = "cli")]
-mod status_area;
 #[cfg(feature = "cli")]
 mod stderr;
 mod suite;

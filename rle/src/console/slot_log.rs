@@ -1,12 +1,13 @@
 //! The log file of a slot, `_logs/<slug>_<idx>.log`. Losing it is a warning, never a failed run.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::text::escape_log_text;
 use crate::sync::{Mutex, RwLock};
 
 /// What is logged now goes here too.
@@ -23,10 +24,10 @@ pub(crate) struct SlotLog {
 impl SlotLog {
     /// Opens the log, and continues it where it exists: a slot may have several attempts.
     pub(crate) fn open(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        let opened = open_to_append(&path);
-        let log = Self { path: path.into(), file: Arc::new(Mutex::new(None)) };
-        match opened {
+        let log = Self { path: path.into().into(), file: Arc::new(Mutex::new(None)) };
+        let directory = log.path.parent().map_or(Ok(()), fs::create_dir_all);
+        let open = |()| File::options().create(true).append(true).open(&log.path);
+        match directory.and_then(open) {
             Ok(file) => log.set_file(Box::new(file)),
             Err(error) => log.warn(&error),
         }
@@ -35,8 +36,8 @@ impl SlotLog {
 
     /// Adds a line with the time. Further lines in `text` follow as they are.
     pub(crate) fn line(&self, text: impl fmt::Display) {
-        let text = super::text::escape_log_text(&text.to_string());
-        if let Err(error) = self.append(format!("{} {text}\n", timestamp()).as_bytes()) {
+        let line = format!("{} {text}\n", timestamp());
+        if let Err(error) = self.append(escape_log_text(&line).as_bytes()) {
             self.warn(&error);
         }
     }
@@ -67,9 +68,8 @@ impl SlotLog {
 
 /// From now on what the program logs, on any thread, goes to this file too; `None` ends that.
 pub(crate) fn set_slot_log(log: Option<&SlotLog>) {
-    let replaced = std::mem::replace(&mut *CURRENT.write(), log.cloned());
-    // The file is closed after the lock.
-    drop(replaced);
+    // Bound to a name, so that the file is closed after the lock.
+    let _replaced = std::mem::replace(&mut *CURRENT.write(), log.cloned());
 }
 
 pub(super) fn current() -> Option<SlotLog> {
@@ -82,13 +82,6 @@ pub(super) fn failure_text(path: &Path, error: &io::Error) -> String {
 
 pub(super) fn timestamp() -> humantime::Rfc3339Timestamp {
     humantime::format_rfc3339_micros(SystemTime::now())
-}
-
-fn open_to_append(path: &Path) -> io::Result<File> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    OpenOptions::new().create(true).append(true).open(path)
 }
 
 #[cfg(test)]

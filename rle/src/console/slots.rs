@@ -2,7 +2,6 @@
 //! run now. Time comes in from outside.
 
 use std::fmt::Write as _;
-use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 use super::text::{count_text, duration_text, escape_controls};
@@ -21,20 +20,11 @@ pub(super) const fn word(outcome: &SlotOutcome) -> &'static str {
 }
 
 /// Shares of a run, from 0 to 1; 0 where its total is unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share {
     pub(super) reached: f64,
     /// What of that this attempt has computed.
     pub(super) computed: f64,
-}
-
-impl Sum for Share {
-    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
-        shares.fold(Self::default(), |sum, share| Self {
-            reached: sum.reached + share.reached,
-            computed: sum.computed + share.computed,
-        })
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -75,8 +65,8 @@ impl Tally {
     }
 
     /// `4 of 9 done, 2 reused, 1 failed, 4 left, 1m 03s elapsed, about 2m 10s to go`.
-    /// `running` is the sum of the running slots' shares.
-    pub(super) fn text(&self, now: Instant, running: Share) -> String {
+    /// `running` has the share of each running slot.
+    pub(super) fn text(&self, now: Instant, running: &[Share]) -> String {
         let mut text = format!("{} of {} done", self.reused + self.complete, self.total);
         for (count, word) in [
             (self.reused, "reused"),
@@ -98,9 +88,10 @@ impl Tally {
 
     /// From the slots computed so far; none before there are any.
     #[expect(clippy::cast_precision_loss, reason = "slots are far fewer than 2^52")]
-    fn estimate(&self, elapsed: Duration, running: Share) -> Option<Duration> {
-        let computed = (self.complete + self.failed) as f64 + running.computed;
-        let left = self.total.saturating_sub(self.ended()) as f64 - running.reached;
+    fn estimate(&self, elapsed: Duration, running: &[Share]) -> Option<Duration> {
+        let sum = |part: fn(&Share) -> f64| running.iter().map(part).sum::<f64>();
+        let computed = (self.complete + self.failed) as f64 + sum(|share| share.computed);
+        let left = self.total.saturating_sub(self.ended()) as f64 - sum(|share| share.reached);
         if left <= 0.0 || computed < 0.01 {
             return None;
         }
@@ -210,7 +201,7 @@ mod tests {
         tally.count(&SlotOutcome::Busy);
         assert_eq!(tally.ended(), 6);
         assert_eq!(
-            tally.text(begun + Duration::from_secs(63), Share::default()),
+            tally.text(begun + Duration::from_secs(63), &[]),
             "4 of 9 done, 2 reused, 1 failed, 1 not finished, 3 left, 1m 03s elapsed, \
              about 1m 03s to go"
         );
@@ -221,7 +212,7 @@ mod tests {
         let begun = Instant::now();
         let tally = Tally::new(2, 0, begun);
         let text =
-            tally.text(begun + Duration::from_secs(10), Share { reached: 0.5, computed: 0.5 });
+            tally.text(begun + Duration::from_secs(10), &[Share { reached: 0.5, computed: 0.5 }]);
         assert_eq!(text, "0 of 2 done, 2 left, 10.0s elapsed, about 30.0s to go");
     }
 
@@ -229,7 +220,7 @@ mod tests {
     fn what_an_earlier_attempt_computed_took_none_of_this_time() {
         let begun = Instant::now();
         let share = Share { reached: 0.75, computed: 0.25 };
-        let text = Tally::new(1, 0, begun).text(begun + Duration::from_secs(10), share);
+        let text = Tally::new(1, 0, begun).text(begun + Duration::from_secs(10), &[share]);
         assert!(text.ends_with("about 10.0s to go"), "{text}");
     }
 
@@ -238,12 +229,12 @@ mod tests {
         let begun = Instant::now();
         let later = begun + Duration::from_secs(5);
         assert_eq!(
-            Tally::new(3, 1, begun).text(later, Share::default()),
+            Tally::new(3, 1, begun).text(later, &[]),
             "1 of 3 done, 1 reused, 2 left, 5.0s elapsed"
         );
         let mut tally = Tally::new(1, 0, begun);
         tally.count(&SlotOutcome::Complete { seconds: 1.0 });
-        assert_eq!(tally.text(later, Share::default()), "1 of 1 done, 5.0s elapsed");
+        assert_eq!(tally.text(later, &[]), "1 of 1 done, 5.0s elapsed");
     }
 
     const EVERY: Duration = Duration::from_secs(30);

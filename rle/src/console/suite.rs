@@ -6,6 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::environment;
 use super::slots::{RunningSlot, Tally, word};
 use crate::record::SlotOutcome;
 use crate::run::Progress;
@@ -51,14 +52,12 @@ struct State {
 impl SuiteConsole {
     /// For a library's user: plain lines through `tracing`, to whatever subscriber there is.
     pub(crate) fn lines() -> Self {
-        use super::environment;
         Self::new(View::Lines(environment::line_interval(environment::variable)))
     }
 
     /// For the generated program: bars on a terminal, plain lines elsewhere, `RLE_VERBOSE` decides.
     #[cfg(feature = "cli")]
     pub(crate) fn for_program() -> Self {
-        use super::environment;
         if environment::wants_bars(environment::variable, environment::on_terminal()) {
             Self::new(View::Bars)
         } else {
@@ -207,21 +206,13 @@ impl Shared {
                     Some(now + BAR_INTERVAL)
                 }
             };
-            state = self.wait(state, next);
-        }
-    }
-
-    fn wait<'a>(
-        &'a self,
-        state: MutexGuard<'a, State>,
-        next: Option<Instant>,
-    ) -> MutexGuard<'a, State> {
-        match next {
-            None => self.changed.wait(state),
-            Some(next) => {
-                let wait = next.saturating_duration_since(Instant::now());
-                self.changed.wait_timeout(state, wait)
-            }
+            state = match next {
+                None => self.changed.wait(state),
+                Some(next) => {
+                    let wait = next.saturating_duration_since(Instant::now());
+                    self.changed.wait_timeout(state, wait)
+                }
+            };
         }
     }
 }
@@ -237,13 +228,13 @@ impl State {
     }
 
     fn suite_text(&self, now: Instant) -> String {
-        self.tally.text(now, self.running.iter().map(RunningSlot::share).sum())
+        let shares: Vec<_> = self.running.iter().map(RunningSlot::share).collect();
+        self.tally.text(now, &shares)
     }
 
     #[cfg(feature = "cli")]
     fn draw(&self, now: Instant) {
-        use super::status_area::{Bar, slot_bars};
-        use super::stderr;
+        use super::stderr::{self, Bar, slot_bars};
         let suite = Bar::of(self.tally.progress(), format!("suite {}", self.suite_text(now)));
         let mut bars = slot_bars(&self.running, stderr::size().1, now);
         bars.push(suite);

@@ -5,33 +5,28 @@ use std::time::Duration;
 
 /// The text with every character escaped that could move a cursor, or hide or reorder text.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    escape(text, moves_or_hides)
+}
+
+/// As [`escape_controls`], but with line ends and tabs kept: for log files and for messages.
+pub(crate) fn escape_log_text(text: &str) -> Cow<'_, str> {
+    escape(text, |character| moves_or_hides(character) && !matches!(character, '\n' | '\t'))
+}
+
+fn escape(text: &str, is_escaped: fn(char) -> bool) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~');
-    if text.bytes().all(is_plain) || !text.contains(moves_or_hides) {
+    if text.bytes().all(is_plain) || !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        if moves_or_hides(character) {
+        if is_escaped(character) {
             escaped.extend(character.escape_default());
         } else {
             escaped.push(character);
         }
     }
     Cow::Owned(escaped)
-}
-
-/// As [`escape_controls`], but with line ends and tabs kept: for log files and for messages.
-pub(crate) fn escape_log_text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for piece in text.split_inclusive(['\n', '\t']) {
-        let (body, end) = match piece.as_bytes().last() {
-            Some(b'\n' | b'\t') => piece.split_at(piece.len() - 1),
-            _ => (piece, ""),
-        };
-        escaped.push_str(&escape_controls(body));
-        escaped.push_str(end);
-    }
-    escaped
 }
 
 fn moves_or_hides(character: char) -> bool {
