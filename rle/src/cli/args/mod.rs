@@ -2,13 +2,11 @@
 //!
 //! It reads no value: what an option's text means is for the layers to say.
 //!
-//! - `command`: the commands, and which options each takes.
-//! - `grammar`: the words that one program understands.
+//! - `command`: the commands, which options each takes, and the words that one program understands.
 //! - `words`: the pass over the words before clap reads them.
 //! - `parser`: the command line as clap knows it.
 
 mod command;
-mod grammar;
 mod parser;
 mod words;
 
@@ -21,8 +19,7 @@ use crate::Error;
 use crate::console::escape_log_text;
 use crate::suite::config::settings::settings;
 
-pub(super) use command::{Command, CommandKind, FILE_COMMANDS, PROGRAM_COMMANDS};
-pub(super) use grammar::Grammar;
+pub(super) use command::{Command, CommandKind, FILE_COMMANDS, Grammar, PROGRAM_COMMANDS};
 use parser::Extent;
 use words::{Arranged, arrange};
 
@@ -113,11 +110,7 @@ fn print(mut error: clap::Error, grammar: &Grammar<'_>, words: &[String]) -> u8 
 }
 
 fn print_completions(shell: &str, grammar: &Grammar<'_>) -> Result<u8, Error> {
-    let shell = match shell {
-        "zsh" => Shell::Zsh,
-        "fish" => Shell::Fish,
-        _ => Shell::Bash,
-    };
+    let shell = shell.parse().unwrap_or(Shell::Bash);
     let mut script = Vec::new();
     let mut clap = grammar.clap(Extent::Everything, true);
     clap_complete::generate(shell, &mut clap, grammar.name, &mut script);

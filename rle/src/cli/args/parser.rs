@@ -6,8 +6,7 @@ use clap::builder::{PossibleValuesParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command as Clap};
 
-use super::command::{Command, CommandKind, CommandSpec};
-use super::grammar::{Grammar, setting_of};
+use super::command::{Command, CommandKind, CommandSpec, Grammar, setting_of};
 use crate::suite::config::selection::flag_option;
 use crate::suite::config::settings::{Kind, SECTIONS, Setting, settings};
 
@@ -174,30 +173,22 @@ impl Grammar<'_> {
         for section in &SECTIONS {
             let most_used =
                 section.settings.iter().filter(|setting| MOST_USED.contains(&setting.key));
-            clap = clap.args(
-                most_used
-                    .map(|setting| option(setting, setting.help).help_heading(section.heading)),
-            );
+            let arg = |setting: &Setting| option(setting, setting.help);
+            clap = clap.args(most_used.map(arg).map(|arg| arg.help_heading(section.heading)));
         }
         clap
     }
 
     /// Adds the options that all commands of a program without a suite have.
     fn with_common(&self, clap: Clap) -> Clap {
-        let common = settings().filter(|setting| {
-            let mut commands = self.commands_that_read_files();
-            commands.all(|command| command.takes(setting))
-        });
-        common.fold(clap.args_override_self(true).next_display_order(None), |clap, setting| {
-            match (self.describe)(setting) {
-                Some(help) => clap.arg(option(setting, help)),
-                None => clap,
-            }
-        })
-    }
-
-    fn commands_that_read_files(&self) -> impl Iterator<Item = Command> {
-        leaves(self.commands).into_iter().filter(|command| command.reads_files())
+        let commands = leaves(self.commands);
+        let is_common = |setting: &&Setting| {
+            commands.iter().all(|command| !command.reads_files() || command.takes(setting))
+        };
+        let arg = |setting| Some(option(setting, (self.describe)(setting)?));
+        clap.args_override_self(true)
+            .next_display_order(None)
+            .args(settings().filter(is_common).filter_map(arg))
     }
 
     /// Adds to clap's error what it cannot know: where an option belongs, which commands there are.

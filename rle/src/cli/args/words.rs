@@ -3,8 +3,7 @@
 //! `key=value` becomes `--key=value`, an option's value is joined to it, options are moved behind
 //! the command, and the default command is named. What is wrong is left for clap to refuse.
 
-use super::command::{CommandKind, CommandSpec};
-use super::grammar::{Grammar, setting_of};
+use super::command::{CommandKind, CommandSpec, Grammar, setting_of};
 use crate::suite::config::settings::Kind;
 
 /// A command line in the order that clap reads.

@@ -1,19 +1,17 @@
 //! The command `archive`: list, restore, prune.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use crate::Error;
+use crate::cli::layers::Request;
+use crate::cli::show::{self, Format};
 use crate::console::{Table, stdout_width};
 use crate::fs::FileLock;
 use crate::names::{SlotId, Slug};
 use crate::record;
 use crate::record::archive::{self, Entry};
 use crate::suite::SLOT_PATIENCE;
-
-use crate::cli::layers::Request;
-use crate::cli::show::{self, Format};
 
 /// The command `archive list`.
 pub(in crate::cli) fn list(request: &Request) -> Result<u8, Error> {
@@ -25,17 +23,12 @@ pub(in crate::cli) fn list(request: &Request) -> Result<u8, Error> {
 fn export_dir(request: &Request) -> Result<PathBuf, Error> {
     let export_dir = &request.config.export_dir;
     std::path::absolute(export_dir)
-        .map_err(|error| Error::io("resolve the export directory", export_dir, error))
-}
-
-#[derive(Serialize)]
-struct Listed<'a> {
-    archives: &'a [Entry],
+        .map_err(Error::cannot("resolve the export directory", export_dir))
 }
 
 fn print(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> {
     if format == Format::Json {
-        return show::json(&Listed { archives: entries });
+        return show::json(&BTreeMap::from([("archives", entries)]));
     }
     if entries.is_empty() {
         return show::out(&format!("{nothing}\n"));
@@ -50,8 +43,7 @@ fn print(entries: &[Entry], format: Format, nothing: &str) -> Result<(), Error> 
 
 /// The command `archive restore`.
 pub(in crate::cli) fn restore(request: &Request, name: &str) -> Result<u8, Error> {
-    let export_dir = export_dir(request)?;
-    let export_dir = export_dir.as_path();
+    let export_dir = &export_dir(request)?;
     if request.asked.dry_run {
         let entry = archive::find(export_dir, name)?;
         show::out(&format!("would restore {}\n", entry.slots.join(" ")))?;
@@ -85,14 +77,10 @@ pub(in crate::cli) fn prune(request: &Request) -> Result<u8, Error> {
     }
     let entries = archive::to_prune(&export_dir, keep as usize)?;
     print(&entries, request.asked.format, "nothing to prune")?;
-    if !remove {
-        if !entries.is_empty() && request.asked.format == Format::Text {
-            show::out("nothing was removed: add --yes, without --dry-run, to remove these\n")?;
-        }
-        return Ok(0);
-    }
-    for entry in &entries {
-        archive::prune(&entry.path)?;
+    if remove {
+        entries.iter().try_for_each(|entry| archive::prune(&entry.path))?;
+    } else if !entries.is_empty() && request.asked.format == Format::Text {
+        show::out("nothing was removed: add --yes, without --dry-run, to remove these\n")?;
     }
     Ok(0)
 }

@@ -1,12 +1,15 @@
 //! What the commands `timings` and `locks` have in common: which files they are about.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use serde::Serialize;
 
 use crate::Error;
 use crate::cli::args::Invocation;
-use crate::cli::inspect::{Scope, Wanted};
+use crate::cli::inspect::{FileProblem, Scope, Wanted};
 use crate::cli::layers::{self, Request};
-use crate::cli::show::Format;
+use crate::cli::show::{self, Format};
+use crate::fs::directory_of;
 use crate::suite::config::raw::{Raw, parse_bool, parse_list, parse_uint};
 
 /// The files that one command is about, and its options.
@@ -30,7 +33,7 @@ impl<'a> Inspection<'a> {
             (None, Some(parent)) if invocation.last("groups").is_none() => {
                 (parent.to_owned(), Some(export_dir.to_owned()))
             }
-            (None, Some(parent)) => (current_if_empty(parent), None),
+            (None, Some(_)) => (directory_of(export_dir).to_owned(), None),
         };
         let scope = scope(root, start, invocation);
         Ok(Self { scope, format: request.asked.format, invocation })
@@ -79,10 +82,36 @@ impl<'a> Inspection<'a> {
         }
     }
 
+    /// Prints what was found, and on stderr what could not be read where no JSON says it already.
+    pub(in crate::cli) fn print(
+        &self,
+        found: &impl Serialize,
+        faults: &[FileProblem],
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        match self.format {
+            Format::Json => {
+                let export_root = self.scope.root.display().to_string();
+                show::json(&Printed { export_root, found })?;
+            }
+            Format::Text => show::out(&text())?,
+        }
+        show::faults(faults, self.format);
+        Ok(())
+    }
+
     /// The directory that is read, for messages.
     pub(in crate::cli) fn place(&self) -> std::path::Display<'_> {
         self.scope.start.as_deref().unwrap_or(&self.scope.root).display()
     }
+}
+
+/// What these commands print as JSON.
+#[derive(Serialize)]
+struct Printed<'a, T> {
+    export_root: String,
+    #[serde(flatten)]
+    found: &'a T,
 }
 
 /// The root that the command line names.
@@ -103,8 +132,4 @@ fn scope(root: PathBuf, start: Option<PathBuf>, invocation: &Invocation) -> Scop
         groups: Wanted::of(invocation.last("groups")),
         algorithms: Wanted::of(invocation.last("algorithms")),
     }
-}
-
-fn current_if_empty(path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }

@@ -1,7 +1,5 @@
 //! The command `list`: what is registered in this program.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use crate::Error;
@@ -47,17 +45,13 @@ pub(in crate::cli) fn list(specs: &[AlgorithmSpec], format: Format) -> Result<u8
 /// One algorithm whose defaults cannot be used must not hide the others.
 fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
     let config = match (&spec.variant, &spec.config) {
-        (Some(variant), _) => {
-            resolve_config(spec, &[&variant.change]).map_err(|error| error.to_string())
-        }
-        (None, ConfigSource::Typed(config_type)) => {
-            config_type.defaults().map_err(|error| error.to_string())
-        }
+        (Some(variant), _) => resolve_config(spec, &[&variant.change]),
+        (None, ConfigSource::Typed(config_type)) => config_type.defaults().map_err(Error::from),
         (None, ConfigSource::Untyped(value)) => Ok(value.clone()),
     };
     let (config, fault) = match config {
         Ok(config) => (Some(config), None),
-        Err(fault) => (None, Some(fault)),
+        Err(fault) => (None, Some(fault.to_string())),
     };
     ListedAlgorithm {
         name: &spec.name,
@@ -85,25 +79,14 @@ fn text(specs: &[AlgorithmSpec], stages: &[&str]) -> String {
         table.row([&spec.name, &spec.slug, flag, &spec.doc, &place]);
     }
     let mut text = table.render(stdout_width());
-    let mut write = |line: std::fmt::Arguments<'_>| {
-        text.write_fmt(line).expect("writing to a string does not fail");
-    };
-    write(format_args!("\n"));
-    for algorithm in specs.iter().map(listed) {
-        if let Some(config) = &algorithm.config {
-            write(format_args!("{} config {config}\n", algorithm.slug));
-        }
-        if let Some(fault) = &algorithm.fault {
-            write(format_args!("{} cannot run: {fault}\n", algorithm.slug));
-        }
-        if let Some(prepare) = algorithm.prepare {
-            write(format_args!("{} prepare {prepare}\n", algorithm.slug));
-        }
-        for required in &algorithm.requires {
-            write(format_args!("{} requires {required}\n", algorithm.slug));
-        }
+    text.push('\n');
+    for spec in specs {
+        let ListedAlgorithm { slug, config, fault, prepare, requires, .. } = listed(spec);
+        text.extend(config.iter().map(|config| format!("{slug} config {config}\n")));
+        text.extend(fault.iter().map(|fault| format!("{slug} cannot run: {fault}\n")));
+        text.extend(prepare.iter().map(|prepare| format!("{slug} prepare {prepare}\n")));
+        text.extend(requires.iter().map(|required| format!("{slug} requires {required}\n")));
     }
     let stages = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
-    write(format_args!("\nstages {stages}\n"));
-    text
+    text + "\nstages " + &stages + "\n"
 }

@@ -1,43 +1,21 @@
 //! The command `locks`: which lock files there are, and which are held.
 
-use serde::Serialize;
-
 use crate::Error;
-use crate::cli::inspect::{FileProblem, FoundLock, LockState, LocksRequest, locks as find_locks};
+use crate::cli::commands::files::Inspection;
+use crate::cli::inspect::{self, FoundLock, LockState};
 use crate::console::{Table, stdout_width};
 use crate::timings::LOCK_FILE;
 
-use crate::cli::commands::files::Inspection;
-use crate::cli::show::{self, Format};
-
 const DEFAULT_PATTERN: &str = "*.lock";
-
-#[derive(Serialize)]
-struct Printed<'a> {
-    export_root: String,
-    locks: &'a [FoundLock],
-    faults: &'a [FileProblem],
-}
 
 /// Shows the locks, and gives status 1 where something could not be looked at.
 pub(in crate::cli) fn locks(inspection: &Inspection<'_>) -> Result<u8, Error> {
-    let request = LocksRequest {
-        scope: inspection.scope.clone(),
-        pattern: inspection.text("pattern").unwrap_or(DEFAULT_PATTERN).to_owned(),
-        only_locked: inspection.is_on("only_locked", "--only-locked")?,
-    };
-    let (locks, faults) = find_locks(&request)?;
-    match inspection.format {
-        Format::Json => show::json(&Printed {
-            export_root: inspection.scope.root.display().to_string(),
-            locks: &locks,
-            faults: &faults,
-        })?,
-        Format::Text => show::out(&text(&locks, inspection, request.only_locked))?,
-    }
-    show::faults(&faults, inspection.format);
-    let unknown = locks.iter().any(|lock| lock.state == LockState::Unknown);
-    Ok(u8::from(unknown || !faults.is_empty()))
+    let pattern = inspection.text("pattern").unwrap_or(DEFAULT_PATTERN);
+    let only_locked = inspection.is_on("only_locked", "--only-locked")?;
+    let found = inspect::locks(&inspection.scope, pattern, only_locked)?;
+    inspection.print(&found, &found.faults, || text(&found.locks, inspection, only_locked))?;
+    let unknown = found.locks.iter().any(|lock| lock.state == LockState::Unknown);
+    Ok(u8::from(unknown || !found.faults.is_empty()))
 }
 
 fn text(locks: &[FoundLock], inspection: &Inspection<'_>, only_locked: bool) -> String {
@@ -48,9 +26,8 @@ fn text(locks: &[FoundLock], inspection: &Inspection<'_>, only_locked: bool) -> 
     let mut table = Table::new(["group", "lock", "state", "holder", "file"]);
     for lock in locks {
         let file = lock.file.display().to_string();
-        let told = lock.problem.as_ref().or(lock.holder.as_ref());
-        let told = told.map_or("", String::as_str);
-        table.row([&lock.group, &name(lock), state_word(lock.state), told, &file]);
+        let told = lock.problem.as_deref().or(lock.holder.as_deref()).unwrap_or_default();
+        table.row([&lock.group, &name(lock), &lock.state.to_string(), told, &file]);
     }
     let count = |state| locks.iter().filter(|lock| lock.state == state).count();
     let unknown = match count(LockState::Unknown) {
@@ -70,13 +47,5 @@ fn name(lock: &FoundLock) -> String {
         (Some(slug), None, _) => format!("file of {slug}"),
         (None, _, Some(function)) => format!("prepare {function}"),
         (None, _, None) => "file of the group".to_owned(),
-    }
-}
-
-const fn state_word(state: LockState) -> &'static str {
-    match state {
-        LockState::Held => "held",
-        LockState::Free => "free",
-        LockState::Unknown => "unknown",
     }
 }

@@ -4,32 +4,14 @@ mod hardware;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use crate::Error;
+use crate::cli::commands::files::Inspection;
 use crate::cli::inspect::{
     AlgorithmTimes, CheckedStages, TimeEntry, TimeSet, TimeWarning, Times, TimesRequest,
     algorithm_times, ranges, unknown_stages,
 };
 use crate::console::{Table, escape_controls, stdout_width};
-
-use crate::cli::commands::files::Inspection;
-use crate::cli::show::{self, Format};
 use hardware::Shown;
-
-#[derive(Serialize)]
-struct Printed<'a, T> {
-    export_root: String,
-    #[serde(flatten)]
-    found: &'a T,
-}
-
-impl<'a, T> Printed<'a, T> {
-    fn new(inspection: &Inspection<'_>, found: &'a T) -> Self {
-        let export_root = inspection.scope.root.display().to_string();
-        Self { export_root, found }
-    }
-}
 
 /// Shows the times, and gives status 1 where a file could not be read.
 pub(in crate::cli) fn show(inspection: &Inspection<'_>) -> Result<u8, Error> {
@@ -40,21 +22,16 @@ pub(in crate::cli) fn show(inspection: &Inspection<'_>) -> Result<u8, Error> {
         pool: inspection.is_on("pool", "--pool")?,
     };
     let times = algorithm_times(&request)?;
-    match inspection.format {
-        Format::Json => show::json(&Printed::new(inspection, &times))?,
-        Format::Text => show::out(&times_text(&times, request.other_stages, inspection))?,
-    }
-    show::faults(&times.faults, inspection.format);
+    let text = || times_text(&times, request.other_stages, inspection);
+    inspection.print(&times, &times.faults, text)?;
     Ok(u8::from(!times.faults.is_empty()))
 }
 
 fn times_text(times: &Times, other_stages: bool, inspection: &Inspection<'_>) -> String {
     if times.algorithms.is_empty() {
-        return if times.faults.is_empty() {
-            format!("no timings.json below {}\n", inspection.place())
-        } else {
-            String::new()
-        };
+        let nothing = times.faults.is_empty();
+        let nothing = nothing.then(|| format!("no timings.json below {}\n", inspection.place()));
+        return nothing.unwrap_or_default();
     }
     let mut shown = Shown::default();
     let mut headers = vec!["group", "algorithm", "stage", "n", "seconds", "± 2 sd"];
@@ -169,27 +146,13 @@ fn seconds_text(mean: f64, spread: Option<f64>) -> (String, String) {
     }
 }
 
-#[derive(Serialize)]
-struct Checked<'a> {
-    known: &'a BTreeSet<String>,
-    #[serde(flatten)]
-    checked: &'a CheckedStages,
-}
-
 /// Names the stages that nobody has declared, and gives status 1 where there are some, or a file
 /// could not be read.
 pub(in crate::cli) fn check(inspection: &Inspection<'_>, declared: &[&str]) -> Result<u8, Error> {
     let allowed = inspection.list("allow", "--allow")?;
-    let known: BTreeSet<String> =
-        declared.iter().map(|stage| (*stage).to_owned()).chain(allowed).collect();
-    let checked = unknown_stages(&inspection.scope, &known)?;
-    match inspection.format {
-        Format::Json => {
-            show::json(&Printed::new(inspection, &Checked { known: &known, checked: &checked }))?;
-        }
-        Format::Text => show::out(&checked_text(&checked, inspection))?,
-    }
-    show::faults(&checked.faults, inspection.format);
+    let known = declared.iter().map(|stage| (*stage).to_owned()).chain(allowed).collect();
+    let checked = unknown_stages(&inspection.scope, known)?;
+    inspection.print(&checked, &checked.faults, || checked_text(&checked, inspection))?;
     Ok(u8::from(!checked.unknown.is_empty() || !checked.faults.is_empty()))
 }
 

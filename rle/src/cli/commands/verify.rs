@@ -2,19 +2,20 @@
 //! unbroken ones.
 
 use std::fs;
-use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::algorithm::AlgorithmSpec;
+use crate::cli::show::{self, Format};
 use crate::console::{SuiteConsole, Table, stdout_width};
 use crate::names::SlotId;
+use crate::record::decision::value_text;
 use crate::record::verify::{Finding, Verification, verify};
-use crate::record::{self, WholeRecord};
+use crate::record::{self, TrackedPath, WholeRecord};
+use crate::run::{artifacts, checkpoint};
 use crate::suite::{self, Mode, SlotOutcome, Start, SuiteConfig};
-use crate::value::{Value, differences};
-
-use crate::cli::show::{self, Format};
+use crate::value::{Difference, Value, differences};
 
 /// Something was found.
 const FOUND: u8 = 1;
@@ -103,11 +104,10 @@ impl Scratch {
         loop {
             // Never one that is there already: what a killed process left, or another's.
             let path = std::env::temp_dir().join(format!("{stem}-{number}"));
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(Error::io("create the directory", &path, error)),
+            if artifacts::create_new_directory(&path)? {
+                return Ok(Self(path));
             }
+            number += 1;
         }
     }
 }
@@ -141,19 +141,15 @@ impl Trial<'_> {
         loop {
             match self.run(&broken, true)? {
                 SlotOutcome::Complete { .. } if stops == 0 => {
-                    return Ok(Some(
-                        "it was never stopped: its algorithm saves no checkpoint, or does not ask \
-                         should_stop() after saving"
-                            .to_owned(),
-                    ));
+                    let problem = "it was never stopped: its algorithm saves no checkpoint, or does \
+                                   not ask should_stop() after saving";
+                    return Ok(Some(problem.to_owned()));
                 }
                 SlotOutcome::Complete { .. } => break,
                 SlotOutcome::Interrupted => stops += 1,
-                outcome => {
-                    return Ok(Some(format!("after {stops} stops: {}", text(&outcome))));
-                }
+                outcome => return Ok(Some(format!("after {stops} stops: {}", text(&outcome)))),
             }
-            let sequence = self.newest_checkpoint(&broken)?;
+            let sequence = checkpoint::newest_sequence(&broken, self.slot)?;
             if sequence == last {
                 return Ok(Some(format!(
                     "stopped {stops} times without a new checkpoint: it would never end"
@@ -184,18 +180,10 @@ impl Trial<'_> {
             if Path::new(&required.path).is_absolute() || link.exists() || !target.exists() {
                 continue;
             }
-            if let Some(parent) = link.parent() {
-                fs::create_dir_all(parent)
-                    .map_err(|error| Error::io("create the directory", parent, error))?;
-            }
-            std::os::unix::fs::symlink(&target, &link)
-                .map_err(|error| Error::io("make a link", &link, error))?;
+            artifacts::create_parents(&link)?;
+            symlink(&target, &link).map_err(Error::cannot("make a link", &link))?;
         }
         Ok(())
-    }
-
-    fn newest_checkpoint(&self, export_dir: &Path) -> Result<Option<u64>, Error> {
-        crate::run::checkpoint::newest_sequence(export_dir, self.slot)
     }
 }
 
@@ -208,57 +196,37 @@ fn text(outcome: &SlotOutcome) -> String {
 
 /// The first thing in which two results differ, metrics first.
 fn difference(unbroken: &WholeRecord, resumed: &WholeRecord) -> Option<String> {
-    let names = unbroken.metrics.keys().chain(resumed.metrics.keys());
-    for name in names {
-        let (one, other) = (unbroken.metrics.get(name), resumed.metrics.get(name));
-        if shown_value(one) != shown_value(other) {
-            return Some(format!("metric `{name}` differs{}", first_place(one, other)));
+    for name in unbroken.metrics.keys().chain(resumed.metrics.keys()) {
+        let place = first_place(unbroken.metrics.get(name), resumed.metrics.get(name));
+        if let Some(place) = place {
+            return Some(format!("metric `{name}` differs{place}"));
         }
     }
     let rows = |record: &WholeRecord| Value::Array(record.episodes.clone());
-    let (one, other) = (rows(unbroken), rows(resumed));
-    if one.to_string() != other.to_string() {
-        return Some(format!(
-            "the episode history differs{}",
-            first_place(Some(&one), Some(&other))
-        ));
+    if let Some(place) = first_place(Some(&rows(unbroken)), Some(&rows(resumed))) {
+        return Some(format!("the episode history differs{place}"));
     }
-    let labels = unbroken.head.artifact_paths.keys().chain(resumed.head.artifact_paths.keys());
-    for label in labels {
-        let sha256 = |record: &WholeRecord| {
-            record.head.artifact_paths.get(label).map(|tracked| tracked.sha256.clone())
-        };
-        if sha256(unbroken) != sha256(resumed) {
-            return Some(format!("output `{label}` differs"));
-        }
-    }
-    None
+    let (one, other) = (&unbroken.head.artifact_paths, &resumed.head.artifact_paths);
+    let sha256 = |tracked: Option<&TrackedPath>| tracked.map(|tracked| tracked.sha256.clone());
+    let mut labels = one.keys().chain(other.keys());
+    let label = labels.find(|label| sha256(one.get(*label)) != sha256(other.get(*label)))?;
+    Some(format!("output `{label}` differs"))
 }
 
-fn shown_value(value: Option<&Value>) -> String {
-    value.map_or("absent".to_owned(), Value::to_string)
-}
-
-fn first_place(one: Option<&Value>, other: Option<&Value>) -> String {
+/// Where two values differ first, and how; none where they do not.
+fn first_place(one: Option<&Value>, other: Option<&Value>) -> Option<String> {
+    // As text, in which NaN equals NaN.
+    if value_text(one) == value_text(other) {
+        return None;
+    }
     let (Some(one), Some(other)) = (one, other) else {
-        return ": one of the runs does not have it".to_owned();
+        return Some(": one of the runs does not have it".to_owned());
     };
-    // NaN equals NaN as text, which is what was compared.
-    differences(one, other)
-        .into_iter()
-        .find(|difference| {
-            shown_value(difference.old.as_ref()) != shown_value(difference.new.as_ref())
-        })
-        .map_or(String::new(), |difference| {
-            let at = if difference.path.is_empty() {
-                String::new()
-            } else {
-                format!(" at {}", difference.path)
-            };
-            format!(
-                "{at}: {} unbroken, {} resumed",
-                shown_value(difference.old.as_ref()),
-                shown_value(difference.new.as_ref())
-            )
-        })
+    let mut differences = differences(one, other).into_iter();
+    let place = differences.find_map(|Difference { path, old, new, .. }| {
+        let (old, new) = (value_text(old.as_ref()), value_text(new.as_ref()));
+        let at = if path.is_empty() { String::new() } else { format!(" at {path}") };
+        (old != new).then(|| format!("{at}: {old} unbroken, {new} resumed"))
+    });
+    Some(place.unwrap_or_default())
 }

@@ -1,12 +1,87 @@
-//! The files below a root that belong to the wanted groups and algorithms.
+//! The files below a root that belong to the wanted groups and algorithms. What a file belongs to is
+//! said by its path alone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::place::{Owner, Place, place};
 use super::walk::{FileProblem, Rules, walk};
 use crate::timings::{TIMINGS_FILE, Timings};
 use crate::{Error, near_match};
+
+/// The group of files that lie directly below the root.
+const ROOT_GROUP: &str = ".";
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// Path of the suite's directory from the root, with `/`; `.` is the root itself.
+    pub(super) group: String,
+    pub(super) owner: Owner,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// `<group>/<slug>/..`
+    Algorithm(String),
+    /// `<group>/runs/<slug>_<run_idx>..`
+    Slot(String, u32),
+    /// `<group>/_prepared/<function>/..`
+    Prepare(String),
+    /// Anything else of the group.
+    Group,
+}
+
+impl Owner {
+    /// The algorithm's slug, where the file is one's.
+    pub(super) fn slug(&self) -> Option<&str> {
+        match self {
+            Self::Algorithm(slug) | Self::Slot(slug, _) => Some(slug),
+            _ => None,
+        }
+    }
+}
+
+fn place(root: &Path, file: &Path) -> Place {
+    let directories = file.parent().and_then(|parent| parent.strip_prefix(root).ok());
+    let names: Vec<String> = directories
+        .into_iter()
+        .flat_map(Path::components)
+        .filter(|component| matches!(component, Component::Normal(_)))
+        .map(|component| component.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    // The framework's own directories, `_prepared` and those in `runs`, end the group's name.
+    let own = names.iter().position(|name| name.starts_with('_')).unwrap_or(names.len());
+    let (above, below) = names.split_at(own);
+    let (group, owner) = match (above, below, slot(&stem)) {
+        ([group @ .., runs], [], Some((slug, run_idx))) if runs == "runs" => {
+            (group, Owner::Slot(slug.to_owned(), run_idx))
+        }
+        ([group @ .., slug], [], _) => (group, Owner::Algorithm(slug.clone())),
+        (group, [prepared, function, ..], _) if prepared == "_prepared" => {
+            (group, Owner::Prepare(function.clone()))
+        }
+        ([group @ .., runs], [_, ..], _) if runs == "runs" => (group, Owner::Group),
+        // The root may be the directory of one algorithm.
+        ([], [], _) => (above, root_owner(root)),
+        (group, [_, ..], _) => (group, Owner::Group),
+    };
+    let group = if group.is_empty() { ROOT_GROUP.to_owned() } else { group.join("/") };
+    Place { group, owner }
+}
+
+/// Slug and run index of a file's stem in `runs`: `ippo_0`.
+pub(super) fn slot(stem: &str) -> Option<(&str, u32)> {
+    let (slug, run_idx) = stem.rsplit_once('_')?;
+    let digits = !run_idx.is_empty() && run_idx.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && !slug.is_empty()).then_some(())?;
+    Some((slug, run_idx.parse().ok()?))
+}
+
+fn root_owner(root: &Path) -> Owner {
+    let name = std::path::absolute(root).ok();
+    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    name.map_or(Owner::Group, |name| Owner::Algorithm(name.into_owned()))
+}
 
 const ALL: &str = "all";
 
@@ -166,5 +241,26 @@ mod tests {
         assert_eq!(error, "no lock below exports is of the group `x`; there are `c`, `env/main`");
         assert!(among(" ,", &["c"]).unwrap_err().contains("names no group"));
         assert!(among("c", &[]).unwrap_err().ends_with("; there is none"));
+    }
+
+    #[test]
+    fn a_path_says_whose_a_file_is() {
+        let algorithm = |slug: &str| Owner::Algorithm(slug.to_owned());
+        for (path, group, owner) in [
+            ("env/ippo/timings.json", "env", algorithm("ippo")),
+            ("a/b c/日本/ippo/timings.json.lock", "a/b c/日本", algorithm("ippo")),
+            ("run-001/timings.json", ".", algorithm("run-001")),
+            ("timings.json", ".", algorithm("root")),
+            ("env/runs/ippo_2_10.lock", "env", Owner::Slot("ippo_2".to_owned(), 10)),
+            ("runs/ippo_0.lock", ".", Owner::Slot("ippo".to_owned(), 0)),
+            ("runs/env/runs/ippo_0.lock", "runs/env", Owner::Slot("ippo".to_owned(), 0)),
+            ("runs/ippo/timings.json", "runs", algorithm("ippo")),
+            ("env/_prepared/shield/0f.lock", "env", Owner::Prepare("shield".to_owned())),
+            ("env/runs/_superseded/ippo_0_T/transfer.lock", "env", Owner::Group),
+        ] {
+            let root = Path::new("/some/root");
+            let found = place(root, &root.join(path));
+            assert_eq!(found, Place { group: group.to_owned(), owner }, "{path}");
+        }
     }
 }

@@ -4,11 +4,12 @@
 //! A zip library would bring more crates than the rest of the command line has.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::place::slot;
+use super::files::slot;
 use crate::record;
 
 /// The files of one algorithm's runs in `runs/`, the last run last.
@@ -31,11 +32,10 @@ impl Labels {
             if !path.is_file() {
                 continue;
             }
-            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            let Some((slug, run_idx)) = stem.as_deref().and_then(slot) else { continue };
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let Some((slug, run_idx)) = slot(&stem) else { continue };
             let files = files.entry(slug.to_owned()).or_default();
-            match extension {
+            match path.extension().and_then(OsStr::to_str) {
                 Some("json") => files.records.insert(run_idx, path),
                 Some("np") => files.archives.insert(run_idx, path),
                 _ => None,
@@ -48,14 +48,15 @@ impl Labels {
     /// else made of its slug.
     pub(super) fn label(&self, slug: &str) -> String {
         let files = self.0.get(slug);
-        let recorded = files.and_then(|files| files.records.last_key_value());
-        let recorded = recorded.and_then(|(_, path)| record::read_head(path));
+        let recorded = || {
+            let (_, path) = files?.records.last_key_value()?;
+            record::read_head(path).map(|head| head.algorithm.name)
+        };
         let archived = || {
             let (_, path) = files?.archives.last_key_value()?;
             archived_text(path, "algo")
         };
-        let recorded = recorded.map(|head| head.algorithm.name);
-        recorded.or_else(archived).unwrap_or_else(|| prettified(slug))
+        recorded().or_else(archived).unwrap_or_else(|| prettified(slug))
     }
 }
 
@@ -85,34 +86,27 @@ const DEFLATED: u16 = 8;
 /// no such archive.
 fn archived_text(path: &Path, name: &str) -> Option<String> {
     let mut file = File::open(path).ok()?;
-    let bytes = entry(&mut file, &format!("{name}.npy")).ok()??;
-    unicode_scalar(&bytes)
+    unicode_scalar(&entry(&mut file, &format!("{name}.npy"))?)
 }
 
-fn entry(file: &mut File, name: &str) -> io::Result<Option<Vec<u8>>> {
-    let length = file.metadata()?.len();
+fn entry(file: &mut File, name: &str) -> Option<Vec<u8>> {
+    let length = file.metadata().ok()?.len();
     let tail = read_at(file, length.saturating_sub(MOST_END_BYTES), MOST_END_BYTES)?;
-    let Some(end) = tail.windows(4).rposition(|window| window == END_MAGIC) else {
-        return Ok(None);
-    };
-    let (Some(bytes), Some(start)) = (u32_at(&tail, end + 12), u32_at(&tail, end + 16)) else {
-        return Ok(None);
-    };
+    let end = tail.windows(4).rposition(|window| window == END_MAGIC)?;
+    let (bytes, start) = (u32_at(&tail, end + 12)?, u32_at(&tail, end + 16)?);
     let list = read_at(file, start.into(), u64::from(bytes).min(MOST_DIRECTORY_BYTES))?;
-    let Some(found) = find(&list, name) else { return Ok(None) };
+    let found = find(&list, name)?;
     let local = read_at(file, found.at, 30)?;
-    let (Some(name_bytes), Some(extra_bytes), true) =
-        (u16_at(&local, 26), u16_at(&local, 28), local.starts_with(&LOCAL_MAGIC))
-    else {
-        return Ok(None);
-    };
-    let at = found.at + 30 + u64::from(name_bytes) + u64::from(extra_bytes);
+    if !local.starts_with(&LOCAL_MAGIC) {
+        return None;
+    }
+    let at = found.at + 30 + u64::from(u16_at(&local, 26)?) + u64::from(u16_at(&local, 28)?);
     let bytes = read_at(file, at, found.bytes.min(MOST_BYTES as u64))?;
-    Ok(match found.method {
+    match found.method {
         STORED => Some(bytes),
         DEFLATED => miniz_oxide::inflate::decompress_to_vec_with_limit(&bytes, MOST_BYTES).ok(),
         _ => None,
-    })
+    }
 }
 
 struct Listed {
@@ -127,10 +121,8 @@ struct Listed {
 fn find(list: &[u8], name: &str) -> Option<Listed> {
     let mut rest = list;
     while rest.starts_with(&ENTRY_MAGIC) {
-        let lengths = [28, 30, 32].map(|at| u16_at(rest, at).map(usize::from));
-        let [Some(name_bytes), Some(extra_bytes), Some(comment_bytes)] = lengths else {
-            return None;
-        };
+        let length = |at| u16_at(rest, at).map(usize::from);
+        let (name_bytes, extra_bytes, comment_bytes) = (length(28)?, length(30)?, length(32)?);
         if rest.get(46..46 + name_bytes)? == name.as_bytes() {
             return Some(Listed {
                 method: u16_at(rest, 10)?,
@@ -169,11 +161,11 @@ fn unicode_scalar(npy: &[u8]) -> Option<String> {
     (scalar && !text.is_empty()).then(|| text.to_owned())
 }
 
-fn read_at(file: &mut File, at: u64, bytes: u64) -> io::Result<Vec<u8>> {
-    file.seek(SeekFrom::Start(at))?;
+fn read_at(file: &mut File, at: u64, bytes: u64) -> Option<Vec<u8>> {
+    file.seek(SeekFrom::Start(at)).ok()?;
     let mut content = Vec::new();
-    file.take(bytes).read_to_end(&mut content)?;
-    Ok(content)
+    file.take(bytes).read_to_end(&mut content).ok()?;
+    Some(content)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -1,23 +1,15 @@
 //! All lock files below a root, and which of them are held.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use glob::Pattern;
 use serde::Serialize;
 
-use super::files::{PlacedFiles, Scope};
-use super::place::{Owner, Place};
+use super::files::{Owner, Place, PlacedFiles, Scope};
 use super::walk::{FileProblem, Rules, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
-
-#[derive(Clone, Debug)]
-pub(crate) struct LocksRequest {
-    pub(crate) scope: Scope,
-    pub(crate) pattern: String,
-    pub(crate) only_locked: bool,
-}
 
 /// How a lock stands at the moment of the look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,6 +19,12 @@ pub(crate) enum LockState {
     Free,
     /// It could not be tried.
     Unknown,
+}
+
+impl fmt::Display for LockState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(formatter)
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -44,21 +42,27 @@ pub(crate) struct FoundLock {
     pub(crate) problem: Option<String>,
 }
 
-/// All lock files that are asked for, in the order of groups and paths, and what could not be
-/// looked at.
-pub(crate) fn locks(request: &LocksRequest) -> Result<(Vec<FoundLock>, Vec<FileProblem>), Error> {
-    let pattern = Pattern::new(&request.pattern).map_err(|error| {
-        Error::usage(format!("--pattern: `{}` is not a pattern: {error}", request.pattern))
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FoundLocks {
+    /// In the order of groups and paths.
+    pub(crate) locks: Vec<FoundLock>,
+    pub(crate) faults: Vec<FileProblem>,
+}
+
+/// The lock files whose names match the pattern, or those of them that are not free.
+pub(crate) fn locks(scope: &Scope, pattern: &str, only_locked: bool) -> Result<FoundLocks, Error> {
+    let pattern = Pattern::new(pattern).map_err(|error| {
+        Error::usage(format!("--pattern: `{pattern}` is not a pattern: {error}"))
     })?;
     let rules =
         Rules { enter: &|name| !name.starts_with('.'), take: &|name| pattern.matches(name) };
-    let PlacedFiles { files, faults } = request.scope.files(&rules, "lock")?;
+    let PlacedFiles { files, faults } = scope.files(&rules, "lock")?;
     let mut locks: Vec<FoundLock> =
         files.into_iter().filter_map(|(place, file)| looked_at(place, file)).collect();
-    if request.only_locked {
+    if only_locked {
         locks.retain(|lock| lock.state != LockState::Free);
     }
-    Ok((locks, faults))
+    Ok(FoundLocks { locks, faults })
 }
 
 /// The state of one lock; none where the file is gone, or is a directory.
@@ -77,23 +81,14 @@ fn looked_at(place: Place, file: PathBuf) -> Option<FoundLock> {
         Owner::Prepare(function) => (None, None, Some(function)),
         Owner::Group => (None, None, None),
     };
-    Some(FoundLock {
-        group: place.group,
-        algorithm,
-        run_idx,
-        prepare,
-        file,
-        state,
-        holder,
-        problem,
-    })
+    let group = place.group;
+    Some(FoundLock { group, algorithm, run_idx, prepare, file, state, holder, problem })
 }
 
 fn state(file: &Path) -> Result<LockState, String> {
     // To open anything else may wait for another program.
-    match fs::metadata(file) {
-        Ok(metadata) if !metadata.is_file() => return Err("is not a regular file".to_owned()),
-        _ => {}
+    if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err("is not a regular file".to_owned());
     }
     match FileLock::is_held(file) {
         Ok(true) => Ok(LockState::Held),

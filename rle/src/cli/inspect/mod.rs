@@ -4,9 +4,8 @@
 //! `<root>/<group>/<slug>/timings.json` and `<root>/<group>/runs/<slug>_<run_idx>.*`. It writes
 //! nothing and never asks the runner.
 //!
-//! - `place`: what a file belongs to, by its path.
 //! - `walk`: all files of some name below a root, and what could not be read.
-//! - `files`: the files of the wanted groups and algorithms.
+//! - `files`: what a file belongs to, and the files of the wanted groups and algorithms.
 //! - `label`: the names under which people know algorithms.
 //! - `comparable`: which times are of hardware alike.
 //! - `times`: how long runs took, and stages that nobody has declared.
@@ -16,13 +15,12 @@ mod comparable;
 mod files;
 mod label;
 mod locks;
-mod place;
 mod times;
 mod walk;
 
 pub(crate) use comparable::{TimeHardware, TimeWarning, ranges};
 pub(crate) use files::{Scope, Wanted};
-pub(crate) use locks::{FoundLock, LockState, LocksRequest, locks};
+pub(crate) use locks::{FoundLock, LockState, locks};
 pub(crate) use times::{
     AlgorithmTimes, CheckedStages, TimeEntry, TimeSet, Times, TimesRequest, algorithm_times,
     unknown_stages,

@@ -2,14 +2,13 @@
 //! stages that nobody has declared, since a misspelt name splits a series in two.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::comparable::{Classes, TimeHardware, TimeWarning, warnings};
-use super::files::{Scope, own_stage};
+use super::files::{Place, Scope, own_stage};
 use super::label::Labels;
-use super::place::{Place, ROOT_GROUP};
 use super::walk::{FileProblem, serialize_path};
 use crate::timings::{RunEntry, Stage, Summary, Timings};
 use crate::{Error, near_match};
@@ -83,7 +82,7 @@ pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
         let Some(slug) = place.owner.slug() else { return };
         let group_labels = labels
             .entry(place.group.clone())
-            .or_insert_with(|| Labels::of_group(&group_dir(&request.scope.root, &place.group)));
+            .or_insert_with(|| Labels::of_group(&request.scope.root.join(&place.group)));
         let mut algorithm = AlgorithmTimes {
             group: place.group.clone(),
             algorithm: slug.to_owned(),
@@ -96,10 +95,6 @@ pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
         times.algorithms.push(algorithm);
     })?;
     Ok(times)
-}
-
-fn group_dir(root: &Path, group: &str) -> PathBuf {
-    if group == ROOT_GROUP { root.to_owned() } else { root.join(group) }
 }
 
 /// Adds the stages of a file to its algorithm, and says what is not to be compared.
@@ -206,6 +201,8 @@ pub(crate) struct UnknownStage {
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CheckedStages {
+    /// The stages that are declared or allowed.
+    pub(crate) known: BTreeSet<String>,
     pub(crate) files: usize,
     pub(crate) unknown: Vec<UnknownStage>,
     pub(crate) faults: Vec<FileProblem>,
@@ -215,16 +212,16 @@ pub(crate) struct CheckedStages {
 /// ones nor the runner's own of that file.
 pub(crate) fn unknown_stages(
     scope: &Scope,
-    known: &BTreeSet<String>,
+    known: BTreeSet<String>,
 ) -> Result<CheckedStages, Error> {
-    let mut checked = CheckedStages { files: 0, unknown: Vec::new(), faults: Vec::new() };
-    checked.faults = scope.read_timings(true, |place, file, timings| {
-        checked.files += 1;
+    let (mut files, mut unknown) = (0, Vec::new());
+    let faults = scope.read_timings(true, |place, file, timings| {
+        files += 1;
         let own = own_stage(&place.owner);
         let names = || known.iter().map(String::as_str).chain(own.as_deref());
         for (stage, _) in timings.stages() {
             if !names().any(|name| name == stage) {
-                checked.unknown.push(UnknownStage {
+                unknown.push(UnknownStage {
                     group: place.group.clone(),
                     file: file.clone(),
                     stage: stage.to_owned(),
@@ -233,5 +230,5 @@ pub(crate) fn unknown_stages(
             }
         }
     })?;
-    Ok(checked)
+    Ok(CheckedStages { known, files, unknown, faults })
 }

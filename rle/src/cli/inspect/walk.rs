@@ -1,7 +1,8 @@
 //! All files of some name below a root, however deep, each once.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirEntry};
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -48,21 +49,11 @@ pub(super) struct Rules<'a> {
 /// Links to directories are followed once all else is seen: so a directory that has two ways to
 /// it is met under its own name, and one that leads back to itself ends.
 pub(super) fn walk(start: &Path, rules: &Rules<'_>) -> Result<Found, Error> {
-    match fs::metadata(start) {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => {
-            return Err(Error::file(
-                start,
-                "is no directory; --export-root names the one of the groups",
-            ));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::file(
-                start,
-                "does not exist; --export-root names the directory of the groups",
-            ));
-        }
-        Err(error) => return Err(Error::io("look at", start, error)),
+    let refused = |problem| Err(Error::file(start, problem));
+    match Error::unless_missing("look at", start, fs::metadata(start))? {
+        Some(metadata) if metadata.is_dir() => {}
+        Some(_) => return refused("is no directory; --export-root names the one of the groups"),
+        None => return refused("does not exist; --export-root names the directory of the groups"),
     }
     let mut walk =
         Walk { rules, seen: BTreeSet::new(), links: Vec::new(), found: Found::default() };
@@ -103,22 +94,17 @@ impl Walk<'_> {
             return Ok(());
         }
         for entry in fs::read_dir(directory)? {
-            self.entry(&entry?, pending)?;
-        }
-        Ok(())
-    }
-
-    fn entry(&mut self, entry: &DirEntry, pending: &mut Vec<PathBuf>) -> io::Result<()> {
-        let (path, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy();
-        let kind = entry.file_type()?;
-        if (self.rules.take)(&name) {
-            self.found.files.push(path);
-        } else if (self.rules.enter)(&name) && !is_output(&path) {
-            if kind.is_dir() {
-                pending.push(path);
-            } else if kind.is_symlink() && path.is_dir() {
-                self.links.push(path);
+            let entry = entry?;
+            let (path, kind, name) = (entry.path(), entry.file_type()?, entry.file_name());
+            let name = name.to_string_lossy();
+            if (self.rules.take)(&name) {
+                self.found.files.push(path);
+            } else if (self.rules.enter)(&name) && !is_output(&path) {
+                if kind.is_dir() {
+                    pending.push(path);
+                } else if kind.is_symlink() && path.is_dir() {
+                    self.links.push(path);
+                }
             }
         }
         Ok(())
@@ -128,12 +114,10 @@ impl Walk<'_> {
 /// Whether a directory holds one run's outputs or checkpoints: `artifacts/run_3`. What a trainer
 /// puts there is its own, whatever its name.
 fn is_output(path: &Path) -> bool {
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let is_run = name(path).is_some_and(|name| {
-        name.strip_prefix("run_").is_some_and(|index| index.bytes().all(|b| b.is_ascii_digit()))
-    });
-    let parent = path.parent().and_then(name);
-    is_run && parent.is_some_and(|parent| ["artifacts", "checkpoints"].contains(&parent.as_str()))
+    let mut names = path.iter().rev().map(OsStr::to_string_lossy);
+    let index = names.next().and_then(|name| name.strip_prefix("run_").map(str::to_owned));
+    index.is_some_and(|index| index.bytes().all(|byte| byte.is_ascii_digit()))
+        && names.next().is_some_and(|parent| ["artifacts", "checkpoints"].contains(&&*parent))
 }
 
 #[cfg(test)]
