@@ -378,7 +378,7 @@ fn unknown_names_are_refused_with_near_ones() {
         .refused(&["requires a subcommand", "timings, locks, completions"]);
     place
         .run(lab(), &["timings", "--num-runs", "3"])
-        .refused(&["--num-runs belongs to `run`, `list`, `status`"]);
+        .refused(&["--num-runs belongs to `run`, `list`, `config`, `status`"]);
 }
 
 #[test]
