@@ -1,15 +1,14 @@
 //! Log output of the generated program: to stderr by filter, and to the running slot's file.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use tracing::Subscriber;
 use tracing_subscriber::filter::FilterExt;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{Compact, DefaultFields, Format, Writer};
 use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -131,22 +130,19 @@ where
     (Registry::default().with(console).with(slot), change)
 }
 
-type Compact<S> = tracing_subscriber::fmt::Layer<
-    S,
-    tracing_subscriber::fmt::format::DefaultFields,
-    tracing_subscriber::fmt::format::Format<tracing_subscriber::fmt::format::Compact>,
->;
-
-fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Compact<S> {
+fn layer<S>() -> fmt::Layer<S, DefaultFields, Format<Compact>>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
     // The layer's own way to report an error is a print that panics once stderr is closed.
-    tracing_subscriber::fmt::layer().compact().with_target(false).log_internal_errors(false)
+    fmt::layer().compact().with_target(false).log_internal_errors(false)
 }
 
 /// The time of day, UTC.
 struct ShortTime;
 
 impl FormatTime for ShortTime {
-    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+    fn format_time(&self, writer: &mut Writer<'_>) -> std::fmt::Result {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         writer.write_str(time.split_once('T').map_or(time.as_str(), |(_, time)| time))
     }

@@ -189,7 +189,9 @@ impl Shared {
             let next = match view {
                 View::Lines(None) => None,
                 View::Lines(Some(interval)) => {
-                    let lines = state.due_lines(now, interval);
+                    let slots = state.running.iter_mut();
+                    let due = slots.filter_map(|slot| slot.due_line(now, interval));
+                    let lines: Vec<String> = due.collect();
                     if !lines.is_empty() {
                         drop(state);
                         for line in lines {
@@ -221,10 +223,6 @@ impl State {
     fn take_slot(&mut self, label: &str) -> Option<RunningSlot> {
         let at = self.running.iter().position(|slot| slot.label == label)?;
         Some(self.running.remove(at))
-    }
-
-    fn due_lines(&mut self, now: Instant, interval: Duration) -> Vec<String> {
-        self.running.iter_mut().filter_map(|slot| slot.due_line(now, interval)).collect()
     }
 
     fn suite_text(&self, now: Instant) -> String {

@@ -65,10 +65,7 @@ impl RunRecord {
         let value = self.metrics.get(name).ok_or_else(|| {
             let known = self.metrics.keys().map(String::as_str);
             let hint = crate::near_match::hint(name, known);
-            Error::usage(format!(
-                "{}:{} has no metric `{name}`{hint}",
-                self.head.algorithm.slug, self.head.run_idx
-            ))
+            Error::usage(format!("{} has no metric `{name}`{hint}", self.head.slot()))
         })?;
         value.to().map_err(|error| Error::Value(error.under_key(name).under_key("metrics")))
     }
@@ -89,11 +86,19 @@ pub fn load_records(export_dir: impl AsRef<Path>) -> Result<Vec<RunRecord>, Erro
     let export_dir = export_dir.as_ref();
     let mut records = Vec::new();
     for path in record_paths(export_dir)? {
-        records.push(read_record(export_dir, &path)?);
+        let WholeRecord { head, metrics, episodes } = read_whole(&path)?;
+        let episode_history = Value::Array(episodes)
+            .to()
+            .map_err(|error| Error::file(path, error.under_key("episode_history").to_string()))?;
+        records.push(RunRecord {
+            head,
+            metrics,
+            episode_history,
+            export_dir: export_dir.to_owned(),
+        });
     }
-    records.sort_by(|a, b| {
-        (&a.head.algorithm.slug, a.head.run_idx).cmp(&(&b.head.algorithm.slug, b.head.run_idx))
-    });
+    records
+        .sort_by_cached_key(|RunRecord { head, .. }| (head.algorithm.slug.clone(), head.run_idx));
     Ok(records)
 }
 
@@ -117,11 +122,9 @@ pub(crate) fn read_state(export_dir: &Path, slot: &SlotId) -> Result<RecordState
         Err(Error::File { problem, .. }) => return Ok(RecordState::Unusable(problem)),
         Err(error) => return Err(error),
     };
-    if head.algorithm.slug != slot.slug().as_str() || head.run_idx != slot.run_idx() {
-        return Ok(RecordState::Unusable(format!(
-            "belongs to slot {}:{}, not to {slot}",
-            head.algorithm.slug, head.run_idx
-        )));
+    let owner = head.slot();
+    if owner != slot.to_string() {
+        return Ok(RecordState::Unusable(format!("belongs to slot {owner}, not to {slot}")));
     }
     if head.request.schema_version > REQUEST_SCHEMA {
         return Err(newer(&path, u64::from(head.request.schema_version)));
@@ -224,14 +227,6 @@ pub(crate) fn read_whole(path: &Path) -> Result<WholeRecord, Error> {
     let head = typed(path, &record)?;
     let Bulk { metrics, episode_history } = typed(path, &record)?;
     Ok(WholeRecord { head, metrics, episodes: episode_history })
-}
-
-fn read_record(export_dir: &Path, path: &Path) -> Result<RunRecord, Error> {
-    let WholeRecord { head, metrics, episodes } = read_whole(path)?;
-    let episode_history = Value::Array(episodes)
-        .to()
-        .map_err(|error| Error::file(path, error.under_key("episode_history").to_string()))?;
-    Ok(RunRecord { head, metrics, episode_history, export_dir: export_dir.to_owned() })
 }
 
 fn newer(path: &Path, version: u64) -> Error {

@@ -245,6 +245,13 @@ pub struct RecordHead {
     pub log_dir: Option<String>,
 }
 
+impl RecordHead {
+    /// Its slot in words: `ippo:1`.
+    pub(crate) fn slot(&self) -> String {
+        format!("{}:{}", self.algorithm.slug, self.run_idx)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

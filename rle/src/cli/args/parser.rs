@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Command as Clap};
 
 use super::command::{Command, CommandKind, CommandSpec, Grammar, setting_of};
 use crate::suite::config::selection::flag_option;
-use crate::suite::config::settings::{Kind, SECTIONS, Setting, settings};
+use crate::suite::config::settings::{Kind, SECTIONS, Setting};
 
 /// The shells that have completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -57,9 +57,17 @@ impl Grammar<'_> {
                 self.with_options(clap, *default, flags)
             }
             (Extent::Path([_, ..]), _) => clap,
-            (_, Some(_)) => Self::with_most_used(clap),
+            (_, Some(_)) => {
+                self.with_settings(clap, |setting| MOST_USED.contains(&setting.key), true)
+            }
             (_, None) => {
-                self.with_common(clap).subcommand_required(true).arg_required_else_help(true)
+                let commands = leaves(self.commands);
+                let is_common = |setting: &Setting| {
+                    commands.iter().all(|command| !command.reads_files() || command.takes(setting))
+                };
+                self.with_settings(clap.args_override_self(true), is_common, false)
+                    .subcommand_required(true)
+                    .arg_required_else_help(true)
             }
         };
         let after = match self.default {
@@ -135,20 +143,31 @@ impl Grammar<'_> {
 
     /// Adds the options of one command.
     fn with_options(&self, clap: Clap, command: Command, flags: bool) -> Clap {
-        let mut clap = clap.args_override_self(true).next_display_order(None);
+        let is_taken = |setting: &Setting| command.takes(setting);
+        let clap = clap.args_override_self(true);
+        let clap = self.with_settings(clap, is_taken, !command.reads_files());
+        if flags { self.with_flags(clap) } else { clap }
+    }
+
+    /// Adds the options of settings, under the headings of their sections where these are about a
+    /// start.
+    fn with_settings(
+        &self,
+        clap: Clap,
+        is_wanted: impl Fn(&Setting) -> bool,
+        is_about_start: bool,
+    ) -> Clap {
+        let mut clap = clap.next_display_order(None);
         for section in &SECTIONS {
-            for setting in section.settings.iter().filter(|setting| command.takes(setting)) {
+            for setting in section.settings.iter().filter(|setting| is_wanted(setting)) {
                 let Some(help) = (self.describe)(setting) else { continue };
-                let arg = option(setting, help);
-                clap = clap.arg(match setting.only_for {
-                    // The one option without which its command cannot do anything.
-                    _ if setting.key == "keep" => arg.required(true),
-                    [] if !command.reads_files() => arg.help_heading(section.heading),
-                    _ => arg,
-                });
+                // The one option without which its command cannot do anything.
+                let arg = option(setting, help).required(setting.key == "keep");
+                let has_heading = is_about_start && setting.only_for.is_empty();
+                clap = clap.arg(if has_heading { arg.help_heading(section.heading) } else { arg });
             }
         }
-        if flags { self.with_flags(clap) } else { clap }
+        clap
     }
 
     fn with_flags(&self, mut clap: Clap) -> Clap {
@@ -166,29 +185,6 @@ impl Grammar<'_> {
             );
         }
         clap
-    }
-
-    fn with_most_used(clap: Clap) -> Clap {
-        let mut clap = clap.next_display_order(None);
-        for section in &SECTIONS {
-            let most_used =
-                section.settings.iter().filter(|setting| MOST_USED.contains(&setting.key));
-            let arg = |setting: &Setting| option(setting, setting.help);
-            clap = clap.args(most_used.map(arg).map(|arg| arg.help_heading(section.heading)));
-        }
-        clap
-    }
-
-    /// Adds the options that all commands of a program without a suite have.
-    fn with_common(&self, clap: Clap) -> Clap {
-        let commands = leaves(self.commands);
-        let is_common = |setting: &&Setting| {
-            commands.iter().all(|command| !command.reads_files() || command.takes(setting))
-        };
-        let arg = |setting| Some(option(setting, (self.describe)(setting)?));
-        clap.args_override_self(true)
-            .next_display_order(None)
-            .args(settings().filter(is_common).filter_map(arg))
     }
 
     /// Adds to clap's error what it cannot know: where an option belongs, which commands there are.

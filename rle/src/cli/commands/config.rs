@@ -47,11 +47,6 @@ struct Shown<'a> {
     origin: &'a str,
 }
 
-#[derive(Serialize)]
-struct Configuration<'a> {
-    settings: BTreeMap<String, Shown<'a>>,
-}
-
 pub(in crate::cli) fn config(request: Request, specs: &[AlgorithmSpec]) -> Result<u8, Error> {
     let Request { mut config, origins, asked } = request;
     let (specs, _) = plan::check(&mut config, specs)?;
@@ -66,7 +61,8 @@ pub(in crate::cli) fn config(request: Request, specs: &[AlgorithmSpec]) -> Resul
     match asked.format {
         Format::Text => show::out(&as_toml(&entries))?,
         Format::Json => {
-            show::json(&Configuration { settings: entries.iter().map(Entry::shown).collect() })?;
+            let settings: BTreeMap<String, Shown<'_>> = entries.iter().map(Entry::shown).collect();
+            show::json(&BTreeMap::from([("settings", settings)]))?;
         }
     }
     Ok(0)

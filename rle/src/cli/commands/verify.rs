@@ -17,9 +17,6 @@ use crate::run::{artifacts, checkpoint};
 use crate::suite::{self, Mode, SlotOutcome, Start, SuiteConfig};
 use crate::value::{Difference, Value, differences};
 
-/// Something was found.
-const FOUND: u8 = 1;
-
 pub(in crate::cli) fn outputs(
     config: SuiteConfig,
     specs: &[AlgorithmSpec],
@@ -31,7 +28,7 @@ pub(in crate::cli) fn outputs(
 }
 
 fn shown(verification: &Verification, format: Format) -> Result<u8, Error> {
-    let status = if verification.findings.is_empty() { 0 } else { FOUND };
+    let status = u8::from(!verification.findings.is_empty());
     if format == Format::Json {
         show::json(verification)?;
         return Ok(status);
@@ -79,9 +76,8 @@ pub(in crate::cli) fn interruption(
         let trial = Trial { config, specs, export_dir: &export_dir, slot, scratch: &scratch.0 };
         let problem = trial.problem()?;
         verification.records += 1;
-        verification
-            .findings
-            .extend(problem.map(|problem| Finding { slot: slot.to_string(), problem }));
+        let finding = problem.map(|problem| Finding { slot: slot.to_string(), problem });
+        verification.findings.extend(finding);
     }
     if format == Format::Text && verification.findings.is_empty() {
         let names: Vec<String> = slots.iter().map(SlotId::to_string).collect();

@@ -143,31 +143,6 @@ pub(super) fn warnings(classes: &Classes, sets: &[Vec<&RunEntry>], pool: bool) -
     texts
 }
 
-impl TimeWarning {
-    /// The warnings of an algorithm, each text once with all stages it is about.
-    pub(super) fn together(
-        group: &str,
-        algorithm: &str,
-        said: Vec<(String, Vec<String>)>,
-    ) -> Vec<Self> {
-        let mut warnings: Vec<Self> = Vec::new();
-        for (stage, texts) in said {
-            for text in texts {
-                match warnings.iter_mut().find(|warning| warning.text == text) {
-                    Some(warning) => warning.stages.push(stage.clone()),
-                    None => warnings.push(Self {
-                        group: group.to_owned(),
-                        algorithm: algorithm.to_owned(),
-                        stages: vec![stage.clone()],
-                        text,
-                    }),
-                }
-            }
-        }
-        warnings
-    }
-}
-
 /// The fields in which descriptions differ, with two of the values.
 fn fields<'a>(hardware: impl IntoIterator<Item = &'a TimeHardware>) -> String {
     let hardware: Vec<&TimeHardware> = hardware.into_iter().collect();

@@ -97,7 +97,8 @@ pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
     Ok(times)
 }
 
-/// Adds the stages of a file to its algorithm, and says what is not to be compared.
+/// Adds the stages of a file to its algorithm, and says what is not to be compared: each text once,
+/// with all stages that it is about.
 fn add_stages(
     algorithm: &mut AlgorithmTimes,
     timings: &Timings,
@@ -114,7 +115,7 @@ fn add_stages(
     let runs: Vec<&RunEntry> =
         timings.stage(&own).into_iter().flat_map(Stage::runs).filter(wanted).collect();
     let whole = seconds_by_run(&runs);
-    let mut said = Vec::new();
+    let mut found: Vec<TimeWarning> = Vec::new();
     let others = timings.stages().filter(|(name, _)| *name != own);
     let stages = timings.stages().filter(|(name, _)| *name == own).chain(others);
     for (name, stage) in stages {
@@ -125,14 +126,24 @@ fn add_stages(
         let mut entries: Vec<&RunEntry> = stage.runs().iter().filter(wanted).collect();
         entries.sort_by_key(|entry| entry.run_idx().map_or(u64::MAX, u64::from));
         let sets = classes.sets(&entries);
-        said.push((name.to_owned(), warnings(&classes, &sets, request.pool)));
+        for text in warnings(&classes, &sets, request.pool) {
+            match found.iter_mut().find(|warning| warning.text == text) {
+                Some(warning) => warning.stages.push(name.to_owned()),
+                None => found.push(TimeWarning {
+                    group: algorithm.group.clone(),
+                    algorithm: algorithm.algorithm.clone(),
+                    stages: vec![name.to_owned()],
+                    text,
+                }),
+            }
+        }
         let sets = if request.pool { classes.pooled(sets) } else { sets };
         let set =
             |entries: Vec<&RunEntry>| time_set(&entries, &classes, (name != own).then_some(&whole));
         let sets = sets.into_iter().filter_map(set).collect();
         algorithm.stages.push(StageTimes { stage: name.to_owned(), sets });
     }
-    TimeWarning::together(&algorithm.group, &algorithm.algorithm, said)
+    found
 }
 
 /// The highest indices of the runs of a file.

@@ -14,30 +14,26 @@ use crate::{Error, SlotId, metrics};
 pub(super) struct Collector<'a> {
     export_dir: &'a Path,
     transaction: &'a Transaction<'a>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     origin: Origin,
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(export_dir: &'a Path, transaction: &'a Transaction<'a>) -> Self {
+    pub(super) fn new(transaction: &'a Transaction<'a>) -> Self {
         let origin = Origin { schema_version: 1, ..Origin::default() };
-        Self { export_dir, transaction, steps: Vec::new(), origin }
+        Self { export_dir: transaction.export_dir, transaction, steps: Vec::new(), origin }
     }
 
     /// Writes down where everything came from, and gives the steps.
     pub(super) fn finish(self) -> Result<Vec<Step>, Error> {
         failpoint()?;
-        write_json_atomically(&self.transaction.directory().join(ORIGIN), &self.origin)?;
+        write_json_atomically(&self.transaction.directory.join(ORIGIN), &self.origin)?;
         Ok(self.steps)
     }
 
-    pub(super) fn push(&mut self, step: Step) {
-        self.steps.push(step);
-    }
-
     fn move_to(&mut self, from: String, to: String) {
-        self.steps
-            .push(Step::Move { from: from.clone(), to: self.transaction.destination_of(&to) });
+        let destination = relative(self.export_dir, &self.transaction.destination.join(&to));
+        self.steps.push(Step::Move { from: from.clone(), to: destination });
         self.origin.moved.push(Moved { from, to });
     }
 
@@ -68,12 +64,11 @@ impl<'a> Collector<'a> {
     fn copy_record(&mut self, slot: &SlotId, path: &Path, below: &Path) -> Result<(), Error> {
         failpoint()?;
         let name = format!("{}.json", slot.file_stem());
-        let copy = self.transaction.directory().join(&name);
-        let own = |head: &RecordHead| {
-            head.algorithm.slug == slot.slug().as_str() && head.run_idx == slot.run_idx()
-        };
+        let copy = self.transaction.directory.join(&name);
         // A record of another slot names that slot's files, which are not ours to move.
-        let Some(mut whole) = read_whole(path).ok().filter(|whole| own(&whole.head)) else {
+        let Some(mut whole) =
+            read_whole(path).ok().filter(|whole| whole.head.slot() == slot.to_string())
+        else {
             let bytes = fs::read(path).map_err(Error::cannot("read", path))?;
             return write_atomically(&copy, |writer| writer.write_all(&bytes));
         };
@@ -113,7 +108,7 @@ impl<'a> Collector<'a> {
                 roots.push((old, place.clone()));
                 place
             };
-            tracked.path = relative(self.export_dir, &self.transaction.destination().join(place));
+            tracked.path = relative(self.export_dir, &self.transaction.destination.join(place));
             let (record, label) = (record.to_owned(), label.clone());
             self.origin.tracked.push(Tracked { record, label, path: stored });
         }
@@ -126,7 +121,7 @@ impl<'a> Collector<'a> {
         }
         failpoint()?;
         if Path::new(stored).is_absolute() {
-            return artifacts::copy_tree(old, &self.transaction.directory().join(place));
+            return artifacts::copy_tree(old, &self.transaction.directory.join(place));
         }
         self.move_to(stored.to_owned(), text(place));
         Ok(())
@@ -154,7 +149,7 @@ impl<'a> Collector<'a> {
             self.move_to(relative(self.export_dir, path), to);
         }
         if !found.is_empty() {
-            let archived = self.transaction.destination().join(&logs);
+            let archived = self.transaction.destination.join(&logs);
             head.log_dir = Some(relative(self.export_dir, &archived));
             self.origin.log_dirs.insert(record.to_owned(), stored);
         }

@@ -44,6 +44,13 @@ pub(super) struct Origin {
     pub(super) log_dirs: BTreeMap<String, String>,
 }
 
+impl Origin {
+    /// The tracked outputs of the record of that file name.
+    pub(super) fn tracked_in(&self, record: &str) -> impl Iterator<Item = &Tracked> {
+        self.tracked.iter().filter(move |tracked| tracked.record == record)
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Moved {
     /// Relative to the export directory.
@@ -103,7 +110,7 @@ fn entry(kind: &'static str, path: PathBuf) -> Result<Entry, Error> {
     let mut slots = read_origin(&path).map_or(Vec::new(), |origin| origin.slots);
     if slots.is_empty() {
         let heads = records(&path)?.into_iter().filter_map(|record| read_head(&record));
-        slots = heads.map(|head| format!("{}:{}", head.algorithm.slug, head.run_idx)).collect();
+        slots = heads.map(|head| head.slot()).collect();
     }
     let at = name.len() - stamp(&name).len();
     let group = format!("{kind} {}", name[..at].trim_end_matches('_'));

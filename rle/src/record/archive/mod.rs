@@ -68,7 +68,7 @@ pub(crate) fn set_aside(export_dir: &Path, slot: &SlotId) -> Result<Option<PathB
     }
     let stem = format!("{}_{}", slot.file_stem(), timestamp(SystemTime::now()));
     let transaction = Transaction::begin(export_dir, &superseded_dir(export_dir), &stem)?;
-    fill(export_dir, transaction, slot.slug(), &[slot.run_idx()], |_| String::new()).map(Some)
+    fill(transaction, slot.slug(), &[slot.run_idx()], |_| String::new()).map(Some)
 }
 
 /// Moves the complete set of an algorithm below `runs/_archived_complete_runs`. After an error
@@ -80,34 +80,27 @@ pub(crate) fn archive_set(
 ) -> Result<PathBuf, Error> {
     let stem = format!("{slug}_{}", timestamp(SystemTime::now()));
     let transaction = Transaction::begin(export_dir, &archived_dir(export_dir), &stem)?;
-    fill(export_dir, transaction, slug, run_indices, |run_idx| format!("run_{run_idx}"))
+    fill(transaction, slug, run_indices, |run_idx| format!("run_{run_idx}"))
 }
 
 /// Moves runs of an algorithm, each into the directory that `below` names, and commits.
 fn fill(
-    export_dir: &Path,
     transaction: Transaction<'_>,
     slug: &Slug,
     run_indices: &[u32],
     below: impl Fn(u32) -> String,
 ) -> Result<PathBuf, Error> {
-    let collect = || {
-        let mut collector = Collector::new(export_dir, &transaction);
+    transaction.commit(|transaction| {
+        let mut collector = Collector::new(transaction);
         for &run_idx in run_indices {
             collector.collect(&SlotId::new(slug.clone(), run_idx), &below(run_idx))?;
         }
         // A time that a new run does not write again must not stay as its own.
         failpoint()?;
-        timings::copy_runs(&export_dir.join(slug.as_str()), run_indices, transaction.directory())?;
+        let live = transaction.export_dir.join(slug.as_str());
+        timings::copy_runs(&live, run_indices, &transaction.directory)?;
         let run_indices = run_indices.to_vec();
-        collector.push(Step::DropTimings { slug: slug.to_string(), run_indices });
+        collector.steps.push(Step::DropTimings { slug: slug.to_string(), run_indices });
         collector.finish()
-    };
-    match collect() {
-        Ok(steps) => transaction.commit(steps),
-        Err(error) => {
-            transaction.abandon();
-            Err(error)
-        }
-    }
+    })
 }

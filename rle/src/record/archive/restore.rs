@@ -1,9 +1,9 @@
 //! Puts an archive back where it came from.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::entries::{Entry, Origin, read_origin, records};
+use super::entries::{Entry, Origin, Tracked, read_origin, records};
 use super::transaction::{Step, carry_out, relative};
 use crate::fs::failpoint;
 use crate::record::{read_head, read_whole, runs_dir};
@@ -18,16 +18,12 @@ const RESTORED: &str = "restored";
 pub(crate) fn restore(export_dir: &Path, entry: &Entry) -> Result<(), Error> {
     let origin = read_origin(&entry.path)?;
     refuse_live(export_dir, entry, &origin)?;
-    let steps = match steps_back(export_dir, entry, &origin) {
-        Ok(steps) => steps,
-        Err(error) => {
-            if failpoint().is_ok() {
-                // It holds copies only, and the next restore writes them again.
-                let _ = fs::remove_dir_all(entry.path.join(RESTORED));
-            }
-            return Err(error);
+    let steps = steps_back(export_dir, entry, &origin).inspect_err(|_| {
+        if failpoint().is_ok() {
+            // It holds copies only, and the next restore writes them again.
+            let _ = fs::remove_dir_all(entry.path.join(RESTORED));
         }
-    };
+    })?;
     carry_out(export_dir, &entry.path, steps)
 }
 
@@ -52,51 +48,41 @@ fn steps_back(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<Vec<S
     Ok(steps)
 }
 
+/// Refuses to restore where something is in the way: in a place that the archive goes back to, or
+/// outside the export directory, an output that is not as the record has it.
 fn refuse_live(export_dir: &Path, entry: &Entry, origin: &Origin) -> Result<(), Error> {
-    let mut targets: Vec<PathBuf> =
-        origin.moved.iter().map(|moved| export_dir.join(&moved.from)).collect();
-    for record in records(&entry.path)? {
-        let name = record.file_name().unwrap_or_default();
-        targets.push(runs_dir(export_dir).join(name));
-    }
-    let live = targets.iter().find(|path| {
+    let refused =
+        |why: &str| Err(Error::usage(format!("archive `{}` is not restored: {why}", entry.name)));
+    let records = records(&entry.path)?;
+    let places = records.iter().map(|record| runs_dir(export_dir).join(file_name(record)));
+    let mut targets = origin.moved.iter().map(|moved| export_dir.join(&moved.from)).chain(places);
+    let live = targets.find(|path| {
         if path.is_dir() { !artifacts::is_empty_dir(path) } else { path.symlink_metadata().is_ok() }
     });
     if let Some(path) = live {
-        return Err(Error::usage(format!(
-            "archive `{}` is not restored: {} is in use; move it away or \
-             remove it first",
-            entry.name,
-            path.display()
-        )));
+        return refused(&format!("{} is in use; move it away or remove it first", path.display()));
     }
-    match changed_outside(entry, origin)? {
-        None => Ok(()),
-        Some(path) => Err(Error::usage(format!(
-            "archive `{}` is not restored: {path} holds something else now; move it away first, \
-             so that the archived copy can take its place",
-            entry.name
-        ))),
-    }
-}
-
-/// An output outside the export directory that is there, but not as the record has it.
-fn changed_outside(entry: &Entry, origin: &Origin) -> Result<Option<String>, Error> {
-    for record in records(&entry.path)? {
-        let Some(head) = read_head(&record) else { continue };
-        let name = record.file_name().unwrap_or_default().to_string_lossy();
-        for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
-            let outside = Path::new(&tracked.path);
-            let Some(known) = head.artifact_paths.get(&tracked.label) else { continue };
+    for record in &records {
+        let Some(head) = read_head(record) else { continue };
+        for Tracked { label, path, .. } in origin.tracked_in(&file_name(record)) {
+            let outside = Path::new(path);
+            let Some(known) = head.artifact_paths.get(label) else { continue };
             if outside.is_absolute()
                 && outside.symlink_metadata().is_ok()
                 && artifacts::hash_path(outside).map_or(true, |found| found.sha256 != known.sha256)
             {
-                return Ok(Some(tracked.path.clone()));
+                return refused(&format!(
+                    "{path} holds something else now; move it away first, so that the archived \
+                     copy can take its place"
+                ));
             }
         }
     }
-    Ok(None)
+    Ok(())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Writes the record as it was, and the step that puts it in place.
@@ -107,12 +93,12 @@ fn restored_record(
     record: &Path,
 ) -> Result<Step, Error> {
     failpoint()?;
-    let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = file_name(record);
     let to = relative(export_dir, &runs_dir(export_dir).join(&name));
     let Ok(mut whole) = read_whole(record) else {
         return Ok(Step::Move { from: relative(export_dir, record), to });
     };
-    for tracked in origin.tracked.iter().filter(|tracked| tracked.record == name) {
+    for tracked in origin.tracked_in(&name) {
         let Some(place) = whole.head.artifact_paths.get_mut(&tracked.label) else { continue };
         let outside = Path::new(&tracked.path);
         let archived = artifacts::resolve_stored(export_dir, &place.path);

@@ -313,8 +313,8 @@ fn names_of_one_second_get_suffixes() {
     let parent = superseded_dir(export.path());
     let make = || Transaction::begin(export.path(), &parent, "alpha_1_20261129T131800Z").unwrap();
     let (first, second) = (make(), make());
-    let names = [first, second].map(|transaction| transaction.commit(Vec::new()).unwrap());
-    let third = make().commit(Vec::new()).unwrap();
+    let names = [first, second].map(|transaction| transaction.commit(|_| Ok(Vec::new())).unwrap());
+    let third = make().commit(|_| Ok(Vec::new())).unwrap();
     let names: Vec<_> = names
         .iter()
         .chain([&third])
@@ -329,12 +329,12 @@ fn recovery_leaves_a_transaction_alone_that_goes_on() {
     let tree = Tree::new(&[1]);
     let parent = superseded_dir(tree.path());
     let transaction = Transaction::begin(tree.path(), &parent, "alpha_0_20261129T131800Z").unwrap();
-    let gathered = transaction.directory().join("copy");
+    let gathered = transaction.directory.join("copy");
     fs::write(&gathered, "gathered").unwrap();
     recover(tree.path()).unwrap();
     recover_slug(tree.path(), &slug()).unwrap();
     assert_eq!(fs::read_to_string(&gathered).unwrap(), "gathered");
-    let done = transaction.commit(Vec::new()).unwrap();
+    let done = transaction.commit(|_| Ok(Vec::new())).unwrap();
     assert!(done.join("copy").exists() && !done.join(LOCK).exists());
 }
 

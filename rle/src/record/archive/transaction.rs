@@ -49,9 +49,11 @@ struct Journal {
 
 /// A directory that is being filled, by this process alone.
 pub(super) struct Transaction<'a> {
-    export_dir: &'a Path,
-    partial: PathBuf,
-    done: PathBuf,
+    pub(super) export_dir: &'a Path,
+    /// Where copies are collected.
+    pub(super) directory: PathBuf,
+    /// Where they will lie.
+    pub(super) destination: PathBuf,
     lock: FileLock,
 }
 
@@ -64,68 +66,53 @@ impl<'a> Transaction<'a> {
         loop {
             failpoint()?;
             let name = if suffix == 0 { stem.to_owned() } else { format!("{stem}_{suffix}") };
-            let done = parent.join(&name);
-            let partial = parent.join(format!("{name}{PARTIAL}"));
-            if done.symlink_metadata().is_ok() || !artifacts::create_new_directory(&partial)? {
+            let destination = parent.join(&name);
+            let directory = parent.join(format!("{name}{PARTIAL}"));
+            if destination.symlink_metadata().is_ok()
+                || !artifacts::create_new_directory(&directory)?
+            {
                 suffix += 1;
                 continue;
             }
             failpoint()?;
             // Another start's recovery may take the new, empty directory for a dead one.
-            match FileLock::try_acquire(&partial.join(LOCK), Duration::ZERO) {
-                Ok(Some(lock)) => return Ok(Self { export_dir, partial, done, lock }),
+            match FileLock::try_acquire(&directory.join(LOCK), Duration::ZERO) {
+                Ok(Some(lock)) => return Ok(Self { export_dir, directory, destination, lock }),
                 Ok(None) => suffix += 1,
-                Err(_) if !partial.exists() => {}
+                Err(_) if !directory.exists() => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Where copies are collected.
-    pub(super) fn directory(&self) -> &Path {
-        &self.partial
-    }
-
-    /// Where they will lie.
-    pub(super) fn destination(&self) -> &Path {
-        &self.done
-    }
-
-    /// The path that a file of this directory will have, relative to the export directory.
-    pub(super) fn destination_of(&self, name: &str) -> String {
-        relative(self.export_dir, &self.done.join(name))
-    }
-
-    /// Commits, and carries out the steps. An error before the commit leaves everything as it was.
-    pub(super) fn commit(self, steps: Vec<Step>) -> Result<PathBuf, Error> {
-        let journal = Journal { schema_version: 1, steps };
-        if let Err(error) = self.publish(&journal) {
-            self.abandon();
-            return Err(error);
-        }
+    /// Commits what `collect` puts into the directory, and carries out the steps that it returns. An
+    /// error before the commit leaves everything as it was.
+    pub(super) fn commit(
+        self,
+        collect: impl FnOnce(&Self) -> Result<Vec<Step>, Error>,
+    ) -> Result<PathBuf, Error> {
+        let publish = || {
+            let journal = Journal { schema_version: 1, steps: collect(&self)? };
+            failpoint()?;
+            write_json_atomically(&self.directory.join(JOURNAL), &journal)?;
+            failpoint()?;
+            fs::rename(&self.directory, &self.destination)
+                .map_err(Error::cannot("rename", &self.directory))?;
+            Ok(journal)
+        };
+        let journal = publish().inspect_err(|_: &Error| {
+            if failpoint().is_ok() {
+                // Recovery of the next start does it where this cannot.
+                let _ = fs::remove_dir_all(&self.directory);
+            }
+        })?;
         failpoint()?;
-        if let Some(parent) = self.done.parent() {
+        if let Some(parent) = self.destination.parent() {
             sync_directory(parent)?;
         }
-        finish(self.export_dir, &self.done, &journal)?;
+        finish(self.export_dir, &self.destination, &journal)?;
         drop(self.lock);
-        Ok(self.done)
-    }
-
-    fn publish(&self, journal: &Journal) -> Result<(), Error> {
-        failpoint()?;
-        write_json_atomically(&self.partial.join(JOURNAL), journal)?;
-        failpoint()?;
-        fs::rename(&self.partial, &self.done).map_err(Error::cannot("rename", &self.partial))
-    }
-
-    /// Removes what was collected.
-    pub(super) fn abandon(self) {
-        if failpoint().is_err() {
-            return;
-        }
-        // Recovery of the next start does it where this cannot.
-        let _ = fs::remove_dir_all(&self.partial);
+        Ok(self.destination)
     }
 }
 

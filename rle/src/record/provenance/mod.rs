@@ -11,8 +11,8 @@
 //! - `tree`: the source tree and its hash.
 //! - `git`: what version control says about the source.
 //! - `packages`: versions from `Cargo.lock`.
-//! - `executable`: the provenance of one start, whose executable is hashed beside the first runs.
-//! - `stale`: warns of sources that changed after the build.
+//! - `executable`: the provenance of one start, whose executable is hashed beside the first runs and
+//!   compared with the sources' times.
 //! - `changes`: the difference between two source trees, or between one and its commit.
 
 mod changes;
@@ -22,7 +22,6 @@ mod git;
 mod inputs;
 mod mode;
 mod packages;
-mod stale;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -91,7 +90,7 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
                 changes::check_clean(&evidence)?;
             }
             warnings.extend(unmatched_inputs(&inputs));
-            warnings.extend(stale::warning(&tree.root, &tree.sources));
+            warnings.extend(executable::stale_warning(&tree.root, &tree.sources));
             Source {
                 tree_sha256: Some(tree.sha256.clone()),
                 files: tree.files.clone(),
@@ -106,8 +105,8 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
     };
     let root = tree.as_ref().ok().map(|tree| tree.root.as_path());
     let packages = packages::look_up(&request.packages, root);
-    warnings
-        .extend(packages.reason.as_ref().map(|reason| format!("provenance_packages: {reason}")));
+    let reason = packages.reason.as_ref();
+    warnings.extend(reason.map(|reason| format!("provenance_packages: {reason}")));
     // Where it is the identity, it has to be known at once.
     let executable = source.tree_sha256.is_none().then(running_executable);
     let provenance = Provenance {

@@ -187,8 +187,10 @@ impl Walk<'_> {
         if name == ".git" || path == self.export_dir {
             return None;
         }
-        if here.sources && name == ".cargo" {
-            self.cargo_configuration(&path);
+        // Nothing else below `.cargo` is source: a whole package cache may lie there.
+        let cargo = path.join("config.toml");
+        if here.sources && name == ".cargo" && (cargo.is_file() || cargo.is_symlink()) {
+            self.sources.push(cargo);
         }
         let sources = here.sources && !is_hidden(name);
         let relative = self.relative(&path);
@@ -216,14 +218,6 @@ impl Walk<'_> {
 
     fn relative<'p>(&self, path: &'p Path) -> &'p Path {
         path.strip_prefix(self.root).unwrap_or(path)
-    }
-
-    /// Nothing else below `.cargo` is source: a whole package cache may lie there.
-    fn cargo_configuration(&mut self, dir: &Path) {
-        let path = dir.join("config.toml");
-        if path.is_file() || path.is_symlink() {
-            self.sources.push(path);
-        }
     }
 }
 

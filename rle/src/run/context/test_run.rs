@@ -75,7 +75,7 @@ impl TestRun {
     /// # Panics
     /// When it has no JSON form.
     pub fn env_config(mut self, config: impl serde::Serialize) -> Self {
-        self.suite.env_config = value_for_test(&config);
+        self.suite.env_config = valid_in_test(Value::from_serialize(&config));
         self
     }
 
@@ -84,7 +84,7 @@ impl TestRun {
     /// # Panics
     /// When the value has no JSON form.
     pub fn common(mut self, key: impl Into<String>, value: impl serde::Serialize) -> Self {
-        self.suite.common_config.insert(key, value_for_test(&value));
+        self.suite.common_config.insert(key, valid_in_test(Value::from_serialize(&value)));
         self
     }
 
@@ -99,7 +99,7 @@ impl TestRun {
     /// # Panics
     /// When it has no JSON form.
     pub fn config(mut self, config: impl serde::Serialize) -> Self {
-        self.config = value_for_test(&config);
+        self.config = valid_in_test(Value::from_serialize(&config));
         self
     }
 
@@ -126,7 +126,7 @@ impl TestRun {
     /// # Panics
     /// When it has no JSON form.
     pub fn prepared(mut self, value: impl serde::Serialize) -> Self {
-        self.prepared = Some(value_for_test(&value));
+        self.prepared = Some(valid_in_test(Value::from_serialize(&value)));
         self
     }
 
@@ -156,10 +156,8 @@ impl TestRun {
     #[must_use]
     pub fn build(self) -> RunContext {
         let Self { mut suite, name, run_idx, .. } = self;
-        let slug = Slug::new(Slug::text_from_label(&name))
-            .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
-        let seeds = Seeds::of_run(self.base_seed, run_idx, None)
-            .unwrap_or_else(|error| panic!("RunContext::for_test: {error}"));
+        let slug = valid_in_test(Slug::new(Slug::text_from_label(&name)));
+        let seeds = valid_in_test(Seeds::of_run(self.base_seed, run_idx, None));
         suite.export_dir = std::path::absolute(&suite.export_dir).unwrap_or(suite.export_dir);
         suite.num_runs = suite.num_runs.max(run_idx.saturating_add(1));
         let slot = SlotId::new(slug, run_idx);
@@ -201,6 +199,6 @@ impl TestRun {
     }
 }
 
-fn value_for_test(value: &impl serde::Serialize) -> Value {
-    Value::from_serialize(value).unwrap_or_else(|error| panic!("RunContext::for_test: {error}"))
+fn valid_in_test<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|error| panic!("RunContext::for_test: {error}"))
 }

@@ -118,7 +118,7 @@ fn the_newest_of_each_set_and_slot_are_kept() {
     let export = temporary();
     let make = |parent: &Path, stem: &str| {
         let transaction = Transaction::begin(export.path(), parent, stem).unwrap();
-        transaction.commit(Vec::new()).unwrap();
+        transaction.commit(|_| Ok(Vec::new())).unwrap();
     };
     let superseded = superseded_dir(export.path());
     for _ in 0..12 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::session::{Git, Missing, Session, entries, path_of, path_of_line};
@@ -39,13 +39,12 @@ impl Evidence {
     }
 
     fn note<T>(&mut self, answer: Result<T, Missing>) -> Option<T> {
-        answer
-            .map_err(|missing| {
-                if !self.missing.contains(&missing) {
-                    self.missing.push(missing);
-                }
-            })
-            .ok()
+        let note = |missing| {
+            if !self.missing.contains(&missing) {
+                self.missing.push(missing);
+            }
+        };
+        answer.map_err(note).ok()
     }
 }
 
@@ -57,52 +56,34 @@ impl Git {
         let top = session.ask(&["rev-parse", "--show-toplevel"]).map(|top| path_of_line(&top));
         let Some(top) = evidence.note(top) else { return evidence };
         evidence.source.vcs = Some("git".to_owned());
-        evidence.source.revision = evidence.note(session.revision());
+        evidence.source.revision =
+            evidence.note(session.ask_line(&["rev-parse", "--verify", "HEAD^{commit}"]));
         evidence.source.branch = evidence.note(session.branch());
         evidence.missing.extend(session.peculiarities(&top));
         evidence.source.remote = session.remote(evidence.source.branch.as_deref());
         let changes = session.changes(&top, sources);
-        if let Some(changes) = evidence.note(changes) {
-            evidence.source.dirty = Some(changes.exist());
-            if changes.exist() && evidence.source.revision.is_some() {
-                let diff = session.diff_sha256(&changes, sources);
+        if let Some((tracked, untracked)) = evidence.note(changes) {
+            evidence.changed = [tracked, untracked.clone()].concat();
+            let is_dirty = !evidence.changed.is_empty();
+            evidence.source.dirty = Some(is_dirty);
+            if is_dirty && evidence.source.revision.is_some() {
+                let diff = session.diff_sha256(&untracked, sources);
                 evidence.source.diff_sha256 = evidence.note(diff);
             }
-            evidence.changed = changes.names();
         }
         evidence
     }
 }
 
-/// Files that differ from the commit.
-struct Changes {
-    /// From the top of the repository.
-    tracked: Vec<PathBuf>,
-    /// Sources that are not tracked, from the workspace, sorted.
-    untracked: Vec<String>,
-}
-
-impl Changes {
-    fn exist(&self) -> bool {
-        !self.tracked.is_empty() || !self.untracked.is_empty()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let tracked = self.tracked.iter().map(|path| path.display().to_string());
-        tracked.chain(self.untracked.iter().cloned()).collect()
-    }
-}
-
 impl Session<'_> {
-    fn revision(&self) -> Result<String, Missing> {
-        self.ask(&["rev-parse", "--verify", "HEAD^{commit}"]).map(|line| text_of_line(&line))
+    fn ask_line(&self, arguments: &[&str]) -> Result<String, Missing> {
+        self.ask(arguments).map(|line| String::from_utf8_lossy(&line).trim().to_owned())
     }
 
     fn branch(&self) -> Result<String, Missing> {
         // It fails without a word where HEAD names a commit.
         let silence = Missing::from_stderr("symbolic-ref", b"");
-        self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])
-            .map(|line| text_of_line(&line))
+        self.ask_line(&["symbolic-ref", "--quiet", "--short", "HEAD"])
             .map_err(|missing| if missing == silence { Missing::Detached } else { missing })
     }
 
@@ -160,13 +141,20 @@ impl Session<'_> {
         Some(without_credentials(url))
     }
 
-    fn changes(&self, top: &Path, sources: Sources<'_>) -> Result<Changes, Missing> {
+    /// The files that differ from the commit, from the top of the repository, and the sources that are
+    /// not tracked, from the workspace and sorted.
+    fn changes(
+        &self,
+        top: &Path,
+        sources: Sources<'_>,
+    ) -> Result<(Vec<String>, Vec<String>), Missing> {
         let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"];
         let answer = self.ask(&status)?;
         // Each entry is two letters, a space, and the path from the top of the repository.
         let tracked = entries(&answer)
             .filter_map(|entry| entry.get(3..).map(path_of))
             .filter(|path| !top.join(path).starts_with(sources.export_dir))
+            .map(|path| path.display().to_string())
             .collect();
         let others = self.ask(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         let mut untracked: Vec<String> = entries(&others)
@@ -174,15 +162,15 @@ impl Session<'_> {
             .filter(|path| sources.files.contains_key(path))
             .collect();
         untracked.sort_unstable();
-        Ok(Changes { tracked, untracked })
+        Ok((tracked, untracked))
     }
 
     /// The hash of the fields `rle-diff-v1`, the text of the difference between the commit and
     /// the tracked sources, and path and content hash of each source that is not tracked.
-    fn diff_sha256(&self, changes: &Changes, sources: Sources<'_>) -> Result<String, Missing> {
+    fn diff_sha256(&self, untracked: &[String], sources: Sources<'_>) -> Result<String, Missing> {
         let mut hasher = FieldHasher::new("rle-diff-v1");
         hasher.field(&self.ask(&diff_arguments(sources))?);
-        for path in &changes.untracked {
+        for path in untracked {
             hasher.field(path.as_bytes());
             hasher.field(sources.files.get(path).map_or("", String::as_str).as_bytes());
         }
@@ -220,10 +208,6 @@ fn diff_arguments(sources: Sources<'_>) -> Vec<OsString> {
         arguments.push(exclude);
     }
     arguments
-}
-
-fn text_of_line(line: &[u8]) -> String {
-    String::from_utf8_lossy(line).trim().to_owned()
 }
 
 /// The address with neither user, token nor password, query nor fragment. Where it can be read in

@@ -6,22 +6,31 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, thread};
 
 /// One reason. None of them stops a start, unless it asks for a clean source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Missing {
+    #[error("git is not installed, or not in PATH")]
     NotInstalled,
+    #[error("not a git repository")]
     NoRepository,
+    #[error("git refuses the repository, which belongs to another user (safe.directory)")]
     Refused,
+    #[error("the git repository has no commit yet")]
     NoCommit,
+    #[error("the checkout is detached: it is on no branch")]
     Detached,
+    #[error("the clone is shallow: its history is cut off")]
     Shallow,
-    /// The source lies in a submodule of another repository.
+    #[error("the source is a submodule of another repository")]
     InSubmodule,
+    #[error("the repository has submodules, which have revisions of their own")]
     HasSubmodules,
+    #[error("the checkout is a linked worktree")]
     Worktree,
+    #[error("{0}")]
     Other(String),
 }
 
@@ -44,42 +53,20 @@ impl Missing {
         }
     }
 
-    /// What is the matter, and what a person can do about it.
-    fn reason_and_remedy(&self) -> (&str, &'static str) {
-        let plain_clone = "run from a plain clone without submodules";
-        match self {
-            Self::NotInstalled => ("git is not installed, or not in PATH", "install git"),
-            Self::NoRepository => {
-                ("not a git repository", "put the sources under git, with a commit")
-            }
-            Self::Refused => (
-                "git refuses the repository, which belongs to another user (safe.directory)",
-                "name the directory in git's safe.directory",
-            ),
-            Self::NoCommit => ("the git repository has no commit yet", "commit the sources"),
-            Self::Detached => {
-                ("the checkout is detached: it is on no branch", "check out a branch")
-            }
-            Self::Shallow => {
-                ("the clone is shallow: its history is cut off", "git fetch --unshallow")
-            }
-            Self::InSubmodule => ("the source is a submodule of another repository", plain_clone),
-            Self::HasSubmodules => {
-                ("the repository has submodules, which have revisions of their own", plain_clone)
-            }
-            Self::Worktree => ("the checkout is a linked worktree", plain_clone),
-            Self::Other(reason) => (reason, "repair what git complains about"),
-        }
-    }
-
+    /// What a person can do about it.
     pub(crate) fn remedy(&self) -> &'static str {
-        self.reason_and_remedy().1
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.reason_and_remedy().0)
+        match self {
+            Self::NotInstalled => "install git",
+            Self::NoRepository => "put the sources under git, with a commit",
+            Self::Refused => "name the directory in git's safe.directory",
+            Self::NoCommit => "commit the sources",
+            Self::Detached => "check out a branch",
+            Self::Shallow => "git fetch --unshallow",
+            Self::InSubmodule | Self::HasSubmodules | Self::Worktree => {
+                "run from a plain clone without submodules"
+            }
+            Self::Other(_) => "repair what git complains about",
+        }
     }
 }
 
