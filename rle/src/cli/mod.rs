@@ -42,13 +42,7 @@ pub(crate) fn main(
     program: Program,
 ) -> ExitCode {
     console::init_logging();
-    match carry_out(suite, program) {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            show::error(&error.to_string());
-            ExitCode::from(BAD_USAGE)
-        }
-    }
+    show::exit_status(carry_out(suite, program))
 }
 
 fn carry_out(

@@ -1,18 +1,21 @@
 //! What goes to stdout: tables and JSON. Errors go to stderr.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::BAD_USAGE;
 use crate::Error;
 use crate::cli::inspect::FileProblem;
 use crate::console::{Table, duration_text, escape_controls, escape_log_text, stdout_width};
 use crate::record::SlotAction;
+use crate::record::decision::value_text;
 use crate::suite::{SlotOutcome, SuitePlan, SuiteReport};
-use crate::value::Value;
 
 /// The version of what commands print as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -52,6 +55,14 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), Error> {
         .map_err(|error| Error::usage(format!("the output has no JSON form: {error}")))?;
     text.push('\n');
     out(&text)
+}
+
+/// The exit status of a command; its error is shown.
+pub(super) fn exit_status(result: Result<u8, Error>) -> ExitCode {
+    ExitCode::from(result.unwrap_or_else(|problem| {
+        error(&problem.to_string());
+        BAD_USAGE
+    }))
 }
 
 pub(super) fn error(message: &str) {
@@ -103,8 +114,6 @@ pub(super) fn why(plan: &SuitePlan, format: Format) -> Result<(), Error> {
     if format == Format::Json {
         return json(plan);
     }
-    let value =
-        |value: &Option<Value>| value.as_ref().map_or("absent".to_owned(), Value::to_string);
     let mut lines = Vec::new();
     for slot in &plan.slots {
         lines.push(format!("{} {}", slot.slot, action_word(slot.action)));
@@ -112,8 +121,8 @@ pub(super) fn why(plan: &SuitePlan, format: Format) -> Result<(), Error> {
             lines.push(format!("  {}", reason.text));
             if let Some(path) = &reason.path {
                 lines.push(format!("    {path}"));
-                lines.push(format!("      record  {}", value(&reason.old)));
-                lines.push(format!("      request {}", value(&reason.new)));
+                lines.push(format!("      record  {}", value_text(reason.old.as_ref())));
+                lines.push(format!("      request {}", value_text(reason.new.as_ref())));
             }
         }
     }
@@ -138,11 +147,6 @@ struct ReportedSlot {
     message: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Reported {
-    slots: Vec<ReportedSlot>,
-}
-
 pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) -> Result<(), Error> {
     let slots: Vec<ReportedSlot> = report
         .slots
@@ -160,7 +164,7 @@ pub(super) fn report(report: &SuiteReport, export_dir: &Path, format: Format) ->
         })
         .collect();
     if format == Format::Json {
-        return json(&Reported { slots });
+        return json(&BTreeMap::from([("slots", slots)]));
     }
     if slots.is_empty() {
         return out(NO_SLOT);

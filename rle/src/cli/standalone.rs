@@ -8,19 +8,13 @@ use crate::suite::config::settings::Setting;
 use super::args::{self, Command, Grammar, Parsed};
 use super::commands::files::Inspection;
 use super::commands::{locks, timings};
-use super::{BAD_USAGE, show};
+use super::show;
 
 const DEFAULT_ROOT: &str = "exports";
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    match carry_out() {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            show::error(&error.to_string());
-            ExitCode::from(BAD_USAGE)
-        }
-    }
+    show::exit_status(carry_out())
 }
 
 fn carry_out() -> Result<u8, Error> {

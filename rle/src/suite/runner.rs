@@ -121,7 +121,7 @@ fn make_ready(start: &mut Start) -> Result<(), Error> {
         make_export_dir(&export_dir)?;
     }
     // A set whose move was decided and not begun still looks complete where it was.
-    if archive::recover(&export_dir)? || had_work {
+    if archive::recover(&export_dir, None)? || had_work {
         start.decide()?;
     }
     if start.has_work() {
@@ -220,7 +220,7 @@ fn archive_set(plan: &Plan, slug: &Slug, runs: &[u32]) -> Result<(), Error> {
         };
         locks.push(lock);
     }
-    archive::recover_slug(export_dir, slug)?;
+    archive::recover(export_dir, Some(slug))?;
     for slot in &slots {
         // Another start may have archived the set and be computing it afresh.
         if plan.decide(slot)?.action != SlotAction::Reuse {

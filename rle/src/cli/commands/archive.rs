@@ -49,7 +49,7 @@ pub(in crate::cli) fn restore(request: &Request, name: &str) -> Result<u8, Error
         show::out(&format!("would restore {}\n", entry.slots.join(" ")))?;
         return Ok(0);
     }
-    archive::recover(export_dir)?;
+    archive::recover(export_dir, None)?;
     let entry = archive::find(export_dir, name)?;
     let mut locks = Vec::new();
     for slot in &entry.slots {
@@ -73,7 +73,7 @@ pub(in crate::cli) fn prune(request: &Request) -> Result<u8, Error> {
     let keep = request.asked.keep.expect("clap refuses `archive prune` without --keep");
     let remove = request.asked.yes && !request.asked.dry_run;
     if remove {
-        archive::recover(&export_dir)?;
+        archive::recover(&export_dir, None)?;
     }
     let entries = archive::to_prune(&export_dir, keep as usize)?;
     print(&entries, request.asked.format, "nothing to prune")?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::walk::{FileProblem, Rules, walk};
+use super::walk::{FileProblem, Found, Rules, walk};
 use crate::timings::{TIMINGS_FILE, Timings};
 use crate::{Error, near_match};
 
@@ -141,16 +141,14 @@ pub(crate) struct Scope {
     pub(crate) algorithms: Wanted,
 }
 
-/// The wanted files in the order of groups and owners, and what could not be read.
-pub(super) struct PlacedFiles {
-    pub(super) files: Vec<(Place, PathBuf)>,
-    pub(super) faults: Vec<FileProblem>,
-}
-
 impl Scope {
-    /// The files that `rules` select; `kind` is what messages call one.
+    /// The files that `rules` select, by groups and owners; `kind` is what messages call one.
     /// A group or algorithm that is asked for and not there is an error.
-    pub(super) fn files(&self, rules: &Rules<'_>, kind: &str) -> Result<PlacedFiles, Error> {
+    pub(super) fn files(
+        &self,
+        rules: &Rules<'_>,
+        kind: &str,
+    ) -> Result<Found<(Place, PathBuf)>, Error> {
         let Self { root, start, groups, algorithms } = self;
         let found = walk(start.as_ref().unwrap_or(root), rules)?;
         let place_of = |file: PathBuf| (place(root, &file), file);
@@ -164,7 +162,7 @@ impl Scope {
             files.retain(|(place, _)| place.owner.slug().is_some_and(|slug| slugs.contains(slug)));
         }
         files.sort();
-        Ok(PlacedFiles { files, faults: found.faults })
+        Ok(Found { files, faults: found.faults })
     }
 
     /// Reads the timing files of algorithms, and those of prepares where they are wanted, with
@@ -179,7 +177,7 @@ impl Scope {
             first => first != Some(&b'.'),
         };
         let rules = Rules { enter: &enter, take: &|name| name == TIMINGS_FILE };
-        let PlacedFiles { files, mut faults } = self.files(&rules, TIMINGS_FILE)?;
+        let Found { files, mut faults } = self.files(&rules, TIMINGS_FILE)?;
         for (place, file) in files {
             match Timings::load(&file) {
                 Ok(timings) => read(&place, file, &timings),

@@ -6,8 +6,8 @@ use std::{fmt, fs};
 use glob::Pattern;
 use serde::Serialize;
 
-use super::files::{Owner, Place, PlacedFiles, Scope};
-use super::walk::{FileProblem, Rules, serialize_path};
+use super::files::{Owner, Place, Scope};
+use super::walk::{FileProblem, Found, Rules, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 
@@ -56,7 +56,7 @@ pub(crate) fn locks(scope: &Scope, pattern: &str, only_locked: bool) -> Result<F
     })?;
     let rules =
         Rules { enter: &|name| !name.starts_with('.'), take: &|name| pattern.matches(name) };
-    let PlacedFiles { files, faults } = scope.files(&rules, "lock")?;
+    let Found { files, faults } = scope.files(&rules, "lock")?;
     let mut locks: Vec<FoundLock> =
         files.into_iter().filter_map(|(place, file)| looked_at(place, file)).collect();
     if only_locked {

@@ -30,11 +30,10 @@ pub(super) fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Resul
     serializer.collect_str(&path.display())
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Sorted paths that begin with the root.
-    pub(super) files: Vec<PathBuf>,
-    /// Directories that could not be listed.
+/// Files in order, and what could not be read.
+#[derive(Debug)]
+pub(super) struct Found<F> {
+    pub(super) files: Vec<F>,
     pub(super) faults: Vec<FileProblem>,
 }
 
@@ -44,19 +43,19 @@ pub(super) struct Rules<'a> {
     pub(super) take: &'a dyn Fn(&str) -> bool,
 }
 
-/// Walks the directory `start`.
+/// Walks the directory `start`, with which the paths that are found begin.
 ///
 /// Links to directories are followed once all else is seen: so a directory that has two ways to
 /// it is met under its own name, and one that leads back to itself ends.
-pub(super) fn walk(start: &Path, rules: &Rules<'_>) -> Result<Found, Error> {
+pub(super) fn walk(start: &Path, rules: &Rules<'_>) -> Result<Found<PathBuf>, Error> {
     let refused = |problem| Err(Error::file(start, problem));
     match Error::unless_missing("look at", start, fs::metadata(start))? {
         Some(metadata) if metadata.is_dir() => {}
         Some(_) => return refused("is no directory; --export-root names the one of the groups"),
         None => return refused("does not exist; --export-root names the directory of the groups"),
     }
-    let mut walk =
-        Walk { rules, seen: BTreeSet::new(), links: Vec::new(), found: Found::default() };
+    let found = Found { files: Vec::new(), faults: Vec::new() };
+    let mut walk = Walk { rules, seen: BTreeSet::new(), links: Vec::new(), found };
     walk.directory(start);
     while let Some(link) = walk.links.pop() {
         walk.directory(&link);
@@ -71,7 +70,7 @@ struct Walk<'a> {
     seen: BTreeSet<(u64, u64)>,
     /// Links to directories that are still to be followed.
     links: Vec<PathBuf>,
-    found: Found,
+    found: Found<PathBuf>,
 }
 
 impl Walk<'_> {

@@ -34,19 +34,13 @@ pub(crate) use entries::{Entry, find, list, timestamp, to_prune};
 pub(crate) use restore::restore;
 pub(crate) use transaction::prune;
 
-/// Finishes or undoes what killed processes left half done. Returns whether there was anything.
-pub(crate) fn recover(export_dir: &Path) -> Result<bool, Error> {
-    let superseded = transaction::recover(export_dir, &superseded_dir(export_dir), "")?;
-    let archived = transaction::recover(export_dir, &archived_dir(export_dir), "")?;
+/// Finishes or undoes what killed processes left half done, of all algorithms or of one. Returns
+/// whether there was anything.
+pub(crate) fn recover(export_dir: &Path, slug: Option<&Slug>) -> Result<bool, Error> {
+    let prefix = slug.map_or(String::new(), |slug| format!("{slug}_"));
+    let superseded = transaction::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
+    let archived = transaction::recover(export_dir, &archived_dir(export_dir), &prefix)?;
     Ok(superseded || archived)
-}
-
-/// As [`recover`], for the slots of one algorithm.
-pub(crate) fn recover_slug(export_dir: &Path, slug: &Slug) -> Result<(), Error> {
-    let prefix = format!("{slug}_");
-    transaction::recover(export_dir, &superseded_dir(export_dir), &prefix)?;
-    transaction::recover(export_dir, &archived_dir(export_dir), &prefix)?;
-    Ok(())
 }
 
 /// Whether a slot has anything that a new run must not meet.

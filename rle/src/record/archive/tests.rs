@@ -225,8 +225,8 @@ fn killed_everywhere(
             let tree = tree();
             let before = tree.files();
             survived = dying_after(steps, || work(&tree)).is_ok();
-            let recovered = dying_after(steps_of_recovery, || recover(tree.path()));
-            recover(tree.path()).unwrap();
+            let recovered = dying_after(steps_of_recovery, || recover(tree.path(), None));
+            recover(tree.path(), None).unwrap();
             if is_unmoved(&tree, &before) {
                 assert!(!survived, "it did nothing");
                 unmoved += 1;
@@ -331,8 +331,8 @@ fn recovery_leaves_a_transaction_alone_that_goes_on() {
     let transaction = Transaction::begin(tree.path(), &parent, "alpha_0_20261129T131800Z").unwrap();
     let gathered = transaction.directory.join("copy");
     fs::write(&gathered, "gathered").unwrap();
-    recover(tree.path()).unwrap();
-    recover_slug(tree.path(), &slug()).unwrap();
+    recover(tree.path(), None).unwrap();
+    recover(tree.path(), Some(&slug())).unwrap();
     assert_eq!(fs::read_to_string(&gathered).unwrap(), "gathered");
     let done = transaction.commit(|_| Ok(Vec::new())).unwrap();
     assert!(done.join("copy").exists() && !done.join(LOCK).exists());
@@ -345,11 +345,11 @@ fn recovery_for_a_slug_leaves_others_to_their_own() {
     let dead = |stem: &str| drop(Transaction::begin(export.path(), &parent, stem).unwrap());
     dead("alpha_1_20261129T131800Z");
     dead("beta_1_20261129T131800Z");
-    recover_slug(export.path(), &slug()).unwrap();
+    recover(export.path(), Some(&slug())).unwrap();
     let left: Vec<_> =
         fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["beta_1_20261129T131800Z.partial"]);
-    recover(export.path()).unwrap();
+    recover(export.path(), None).unwrap();
     assert_eq!(fs::read_dir(&parent).unwrap().count(), 0);
 }
 
@@ -401,7 +401,7 @@ fn outputs_on_another_disk_are_copied_and_removed_whenever_the_process_dies() {
         let copied = tree.entries().iter().any(|entry| entry.join("artifacts/policy").exists());
         if copied && own.join("policy").exists() {
             fs::remove_file(own.join("policy")).unwrap();
-            recover(tree.path()).unwrap();
+            recover(tree.path(), None).unwrap();
             assert!(!tree.is_unmoved(&before));
             return;
         }

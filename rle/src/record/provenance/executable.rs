@@ -19,12 +19,12 @@ use crate::value::digest::{hash_file, hex};
 /// [`begin`](Self::begin) starts it, [`recorded`](Self::recorded) may still lack the hash, and
 /// [`whole`](Self::whole) waits for it.
 pub(crate) struct Capture {
-    provenance: Provenance,
+    pub(super) provenance: Provenance,
     value: Value,
     hashing: Mutex<Option<JoinHandle<Executable>>>,
     executable: OnceLock<Executable>,
     /// What makes it doubtful, until it is said.
-    warnings: Mutex<Vec<String>>,
+    pub(super) warnings: Mutex<Vec<String>>,
 }
 
 impl Capture {

@@ -62,20 +62,14 @@ pub(crate) struct CaptureRequest {
 /// Gathers the provenance of this program, with warnings of what makes it doubtful. In the mode
 /// `require_clean` a source that is not exactly a commit is an error.
 pub(crate) fn capture(request: &CaptureRequest) -> Result<Capture, Error> {
-    let Captured { provenance, warnings } = capture_with(&Git::default(), request)?;
-    Capture::new(provenance, warnings)
+    capture_with(&Git::default(), request)
 }
 
-struct Captured {
-    provenance: Provenance,
-    warnings: Vec<String>,
-}
-
-fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> {
+fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Capture, Error> {
     check_metadata(&request.metadata)?;
     let inputs = Inputs::new(&request.inputs)?;
     if request.mode == ProvenanceMode::Supplied {
-        return Ok(supplied(request));
+        return supplied(request);
     }
     let dir = match &request.source_dir {
         Some(dir) if dir.is_dir() => dir.clone(),
@@ -117,16 +111,15 @@ fn capture_with(git: &Git, request: &CaptureRequest) -> Result<Captured, Error> 
         executable,
         metadata: request.metadata.clone(),
     };
-    Ok(Captured { provenance, warnings })
+    Capture::new(provenance, warnings)
 }
 
-fn supplied(request: &CaptureRequest) -> Captured {
+fn supplied(request: &CaptureRequest) -> Result<Capture, Error> {
     let nothing = "the provenance is supplied but empty: no change of the program will be noticed; \
                    give it facts with --provenance KEY=VALUE";
-    Captured {
-        provenance: Provenance { metadata: request.metadata.clone(), ..Provenance::default() },
-        warnings: request.metadata.is_empty().then(|| nothing.to_owned()).into_iter().collect(),
-    }
+    let metadata = request.metadata.clone();
+    let warnings = metadata.is_empty().then(|| nothing.to_owned()).into_iter().collect();
+    Capture::new(Provenance { metadata, ..Provenance::default() }, warnings)
 }
 
 fn ask_git(git: &Git, tree: &Tree, inputs: &Inputs) -> Evidence {

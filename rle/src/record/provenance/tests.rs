@@ -183,7 +183,7 @@ fn what_is_supplied_is_the_callers_metadata_and_nothing_else() {
     let other = capture_with(&plain_git(), &request).unwrap().provenance;
     assert_ne!(other.identity(), provenance.identity());
     request.metadata.clear();
-    assert_eq!(capture_with(&plain_git(), &request).unwrap().warnings.len(), 1);
+    assert_eq!(capture_with(&plain_git(), &request).unwrap().warnings.lock().len(), 1);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn named_packages_and_metadata_are_identity() {
     let packages = captured.provenance.identity();
     let json = serde_json::to_value(&packages).unwrap();
     assert_eq!(json["packages"], serde_json::json!({"bern": null, "burn": "0.18.0"}));
-    assert!(captured.warnings.iter().any(|text| text.contains("no package bern")));
+    assert!(captured.warnings.lock().iter().any(|text| text.contains("no package bern")));
     request.metadata.insert("ticket".to_owned(), Value::from("EXP-12"));
     let metadata = capture_with(&plain_git(), &request).unwrap().provenance.identity();
     assert!(plain != packages && packages != metadata);
@@ -226,7 +226,7 @@ fn inputs_are_part_of_the_tree_and_make_it_dirty() {
     request.inputs = vec!["data/*.json".to_owned(), "nothing/*".to_owned()];
     let capture = || capture_with(&plain_git(), &request).unwrap();
     let before = capture();
-    assert!(before.warnings.iter().any(|text| text.contains("nothing matches `nothing/*`")));
+    assert!(before.warnings.lock().iter().any(|text| text.contains("nothing matches `nothing/*`")));
     repository.write("data/map.json", "2");
     let after = capture();
     assert_eq!(explain_sources(&before.provenance, &after.provenance), "data/map.json changed");

@@ -135,7 +135,7 @@ impl<'a> SlotRunner<'a> {
     /// attempts; none where the record is reused after all.
     fn prepare_slot(&self, slot: &PlannedSlot) -> Result<Option<Before>, Error> {
         let export_dir = &self.plan.facts.export_dir;
-        archive::recover_slug(export_dir, slot.id.slug())?;
+        archive::recover(export_dir, Some(slot.id.slug()))?;
         let decision = self.plan.decide(slot)?;
         if decision.action == SlotAction::Reuse {
             if !decision.accepted.is_empty() {

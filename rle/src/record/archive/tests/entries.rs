@@ -150,7 +150,7 @@ fn a_pruned_entry_is_whole_or_gone_whenever_the_process_dies() {
         let before = tree.files();
         let entry = only(tree.path());
         let pruned = dying_after(steps, || prune(&entry.path)).is_ok();
-        recover(tree.path()).unwrap();
+        recover(tree.path(), None).unwrap();
         let now = tree.files();
         let is_gone = !now.keys().any(|path| path.contains("_archived_complete_runs"));
         assert!(is_gone || now == before, "{:#?}", now.keys());

@@ -121,7 +121,12 @@ impl Session<'_> {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
                 Ok(None) if Instant::now() < self.deadline => thread::sleep(POLL),
-                Ok(None) => return Err(self.give_up(&mut child)),
+                Ok(None) => {
+                    // It may have ended just now; and one that hangs in the system is not waited for.
+                    let _ = child.kill();
+                    let _ = child.try_wait();
+                    return Err(self.too_slow());
+                }
                 Err(error) => {
                     return Err(Missing::Other(format!(
                         "git {name} cannot be waited for: {error}"
@@ -147,13 +152,6 @@ impl Session<'_> {
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         command.envs(self.git.env.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
-    }
-
-    fn give_up(&self, child: &mut Child) -> Missing {
-        // It may have ended just now; and one that hangs in the system is not waited for.
-        let _ = child.kill();
-        let _ = child.try_wait();
-        self.too_slow()
     }
 
     fn too_slow(&self) -> Missing {
