@@ -24,7 +24,7 @@ const FILTERS: [&str; 2] = ["RLE_LOG", "RUST_LOG"];
 /// The filter without one in the environment.
 const DEFAULT_FILTER: &str = "info";
 
-/// The same with `RLE_DEBUG`: the summaries of timed stages are what it asks for.
+/// The same with `RLE_DEBUG`, which asks for the summaries of timed stages.
 const DEBUG_FILTER: &str = "info,rle::profile=debug";
 
 /// Sends `tracing` events to stderr by `RLE_LOG`, else `RUST_LOG`, else from INFO on, and to the

@@ -27,7 +27,7 @@ pub(crate) fn write_lines(lines: &[u8]) {
     change(|area, columns, written| area.log(lines, columns, written));
 }
 
-/// Columns and rows of the terminal, or what it usually is.
+/// Columns and rows of the terminal, or 80 and 24 where there is none.
 pub(super) fn size() -> (u16, u16) {
     terminal_size::terminal_size_of(io::stderr())
         .map_or((80, 24), |(Width(columns), Height(rows))| (columns, rows))

@@ -75,12 +75,12 @@ impl Reason {
     }
 }
 
-/// What happens to a slot, why, and what becomes of the record that stands there.
+/// What happens to a slot, why, and what becomes of its earlier record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decision {
     pub(crate) action: SlotAction,
     pub(crate) reasons: Vec<Reason>,
-    /// Whether the record that stands there must be moved aside before the slot runs.
+    /// Whether the earlier record must be moved aside before the slot runs.
     pub(crate) set_aside: bool,
     /// Differences across which the record is reused because the caller accepts them.
     pub(crate) accepted: Vec<Reason>,
@@ -118,7 +118,7 @@ impl Decision {
         self
     }
 
-    /// What stands there is moved aside, for one more reason.
+    /// Moves the earlier record aside too, for one more reason.
     pub(crate) fn with_set_aside(mut self, text: String) -> Self {
         self.set_aside = true;
         self.reasons.push(Reason::plain(text));
@@ -277,7 +277,7 @@ pub(crate) fn value_text(value: Option<&Value>) -> String {
     value.map_or("absent".to_owned(), Value::to_string)
 }
 
-/// Why the tracked outputs of a record no longer are what it says; none when they are.
+/// Why the tracked outputs of a record differ from what it says; empty where none does.
 pub(crate) fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason> {
     let outputs = head.artifact_paths.iter();
     outputs.filter_map(|(label, tracked)| output_reason(export_dir, label, tracked)).collect()
@@ -285,26 +285,23 @@ pub(crate) fn output_reasons(export_dir: &Path, head: &RecordHead) -> Vec<Reason
 
 fn output_reason(export_dir: &Path, label: &str, tracked: &TrackedPath) -> Option<Reason> {
     let path = artifacts::resolve_stored(export_dir, &tracked.path);
-    let reason = |new: Option<String>, text: String| Reason {
+    let (new, problem) = match artifacts::hash_path(&path) {
+        _ if path.symlink_metadata().is_err() => (None, format!("is missing: {}", path.display())),
+        Err(error) => (None, format!("cannot be read: {error}")),
+        Ok(found) if found.sha256 == tracked.sha256 && found.kind == tracked.kind => return None,
+        Ok(found) => {
+            let expected = format!("{} {}", tracked.kind, tracked.sha256);
+            let problem =
+                format!("changed: expected {expected}, found {} {}", found.kind, found.sha256);
+            (Some(found.sha256), problem)
+        }
+    };
+    Some(Reason {
         path: Some(format!("artifact_paths.{label}.sha256")),
         old: Some(Value::from(tracked.sha256.as_str())),
         new: new.map(Value::from),
-        text,
-    };
-    if path.symlink_metadata().is_err() {
-        return Some(reason(None, format!("output `{label}` is missing: {}", path.display())));
-    }
-    match artifacts::hash_path(&path) {
-        Err(error) => Some(reason(None, format!("output `{label}` cannot be read: {error}"))),
-        Ok(found) if found.sha256 == tracked.sha256 && found.kind == tracked.kind => None,
-        Ok(found) => {
-            let text = format!(
-                "output `{label}` changed: expected {} {}, found {} {}",
-                tracked.kind, tracked.sha256, found.kind, found.sha256
-            );
-            Some(reason(Some(found.sha256), text))
-        }
-    }
+        text: format!("output `{label}` {problem}"),
+    })
 }
 
 #[cfg(test)]

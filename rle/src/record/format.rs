@@ -15,7 +15,7 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 /// The rule by which this version computes the hash of a request.
 pub(crate) const REQUEST_SCHEMA: u32 = 1;
 
-/// How a slot's record stands.
+/// The state of a slot's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum RunStatus {
     Failed,
     /// Stopped on request; it can go on.
     Interrupted,
-    /// A process is at it, or was when it died.
+    /// A process computes it, or did so when it died.
     Running,
 }
 
@@ -97,7 +97,7 @@ pub struct TrackedPath {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AttemptOutcome {
-    /// It goes on, or its process died and no later start has noticed so far.
+    /// It still runs, or its process died and no later start has noticed that.
     Running,
     /// It finished.
     Complete,
@@ -153,7 +153,7 @@ pub struct Attempt {
     pub finished_at: Option<String>,
     /// How it ended.
     pub outcome: AttemptOutcome,
-    /// Sequence number of the checkpoint that it went on from.
+    /// Sequence number of the checkpoint that it resumed from.
     pub resumed_from: Option<u64>,
     /// Its own run time in seconds; none where it was killed.
     #[serde(default)]
@@ -194,7 +194,7 @@ pub struct Accepted {
 pub struct RecordHead {
     /// Version of the record's format.
     pub schema_version: u32,
-    /// How the slot stands.
+    /// The state of the slot.
     pub status: RunStatus,
     /// Identity of the request.
     pub request: RequestTag,

@@ -1,4 +1,4 @@
-//! Looks again at everything that records and checkpoints vouch for.
+//! Checks again every hash that records and checkpoints hold.
 
 use std::fmt::Display;
 use std::path::Path;

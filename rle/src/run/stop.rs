@@ -66,7 +66,8 @@ impl fmt::Debug for Running {
 }
 
 impl Stop {
-    /// Whether a stop was requested; does not count as asked by the algorithm.
+    /// Whether a stop was requested. Unlike [`poll`](Self::poll), the call is not taken for the
+    /// algorithm's own.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
     }
@@ -129,7 +130,7 @@ impl Stop {
         }
     }
 
-    /// The run's own thread goes on to write its record.
+    /// The run is over, and its own thread writes the record.
     pub(crate) fn finish_run(&self) {
         *self.0.running.lock() = None;
         self.0.run_deadline.store(u64::MAX, Ordering::Relaxed);

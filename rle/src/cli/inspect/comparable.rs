@@ -11,7 +11,7 @@ use crate::machine::hardware::{differences, differences_among};
 use crate::timings::{RunEntry, Timings};
 use crate::value::Value;
 
-/// One hardware: equal descriptions may stand under several ids.
+/// One hardware, which may have several ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct TimeHardware {
     pub(crate) ids: Vec<String>,
@@ -104,7 +104,7 @@ impl Classes {
     }
 }
 
-/// What keeps the sets of one stage apart, and what is not described.
+/// Warns where the entries of one stage differ in hardware, or theirs is not described.
 pub(super) fn warnings(classes: &Classes, sets: &[Vec<&RunEntry>], pool: bool) -> Vec<String> {
     let (mixed, plain): (Vec<_>, Vec<_>) = sets.iter().partition(|set| classes.is_mixed(set));
     let mut texts = Vec::new();

@@ -11,7 +11,7 @@ use super::walk::{FileProblem, Found, Rules, serialize_path};
 use crate::Error;
 use crate::fs::FileLock;
 
-/// How a lock stands at the moment of the look.
+/// The state of a lock at the moment when it was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LockState {
@@ -37,7 +37,7 @@ pub(crate) struct FoundLock {
     #[serde(serialize_with = "serialize_path")]
     pub(crate) file: PathBuf,
     pub(crate) state: LockState,
-    /// What the file of a held lock says; nothing has checked it.
+    /// The text in the file of a held lock, which nothing has checked.
     pub(crate) holder: Option<String>,
     pub(crate) problem: Option<String>,
 }

@@ -74,7 +74,7 @@ pub(crate) struct TimeEntry {
     pub(crate) seconds: f64,
 }
 
-/// The times of all algorithms that are asked for. What cannot be read is told with the rest.
+/// The times of all algorithms that are asked for, and what could not be read.
 pub(crate) fn algorithm_times(request: &TimesRequest) -> Result<Times, Error> {
     let mut times = Times::default();
     let mut labels: BTreeMap<String, Labels> = BTreeMap::new();

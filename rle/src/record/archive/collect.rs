@@ -1,4 +1,4 @@
-//! Collects what of a slot goes where.
+//! Collects the files of a slot, and where each of them goes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

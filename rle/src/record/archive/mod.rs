@@ -7,7 +7,7 @@
 //!
 //! - `transaction`: moves that survive a kill at any instant.
 //! - `entries`: where archives are, what they say of themselves, and the removal of old ones.
-//! - `collect`: collects what of a slot goes where.
+//! - `collect`: collects the files of a slot, and where each of them goes.
 //! - `restore`: puts an archive back.
 
 mod collect;

@@ -129,7 +129,8 @@ pub(super) fn carry_out(
     finish(export_dir, directory, &journal)
 }
 
-/// Removes an archive, which no reader then takes for whole; an error where another process is at it.
+/// Removes an archive, so that no reader takes a part of it for whole. It is an error where another
+/// process holds its lock.
 pub(crate) fn prune(directory: &Path) -> Result<(), Error> {
     let _lock = FileLock::acquire(&directory.join(LOCK), PATIENCE)?;
     discard(directory)
@@ -182,7 +183,7 @@ fn lock_of(directory: &Path) -> Result<Option<FileLock>, Error> {
 }
 
 fn discard_unfinished(partial: &Path) -> Result<(), Error> {
-    // Where another process holds the lock, it goes on, and holds the slots' locks too.
+    // A process that holds the lock still works on it, and holds the locks of its slots.
     let Some(_lock) = lock_of(partial)? else { return Ok(()) };
     failpoint()?;
     match fs::remove_dir_all(partial) {

@@ -22,7 +22,7 @@ use super::inputs::{Inputs, is_hidden};
 use crate::run::artifacts::relative_bytes;
 use crate::value::digest::{FieldHasher, hash_files, hex};
 
-/// What stands in such a directory is made, not written.
+/// Marks a directory whose content a program made, and no person wrote.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const MANIFEST: &str = "Cargo.toml";
 /// Sources that are known by their names.

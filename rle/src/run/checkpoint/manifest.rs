@@ -43,7 +43,7 @@ pub(crate) struct Manifest {
 /// The metrics that were logged before a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Logged {
-    /// The highest step: what the files hold of later ones is superseded by a run that goes on.
+    /// The highest step. A run that resumes here replaces what the files hold of later steps.
     pub(crate) step: i64,
     pub(crate) last_values: Value,
 }

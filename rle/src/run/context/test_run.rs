@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::common::{Common, SuiteFacts};
-use super::contexts::{RunContext, RunParts};
+use super::{Common, RunContext, RunParts, SuiteFacts};
 use crate::metrics::MetricSink;
 use crate::run::{Checkpoint, Latest, Progress, Seeds, Stop, checkpoint};
 use crate::value::Value;

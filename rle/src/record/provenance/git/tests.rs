@@ -355,3 +355,46 @@ mod unix {
         assert_eq!(reason(&evidence), "git rev-parse failed: index file corrupt");
     }
 }
+
+#[test]
+fn credentials_are_removed_in_every_form_of_address() {
+    for (given, kept) in [
+        ("https://user:token@host/x.git", "https://host/x.git"),
+        ("https://token@host/x.git", "https://host/x.git"),
+        ("https://user:p@ss:w@rd@host:8443/x.git", "https://host:8443/x.git"),
+        ("https://user:pa/ss@host/x.git", "https://host/x.git"),
+        ("https://user:pa#s?s@host/x.git", "https://host/x.git"),
+        ("https://:token@host/x", "https://host/x"),
+        ("https://user:tok%40en@host/x", "https://host/x"),
+        ("HTTPS://User:Token@Host/x", "HTTPS://Host/x"),
+        ("https://host/x.git?private_token=abc#deploy", "https://host/x.git"),
+        ("https://host?access_token=abc@d", "https://host"),
+        ("ssh://git@host:22/x.git", "ssh://host:22/x.git"),
+        ("ssh://git:secret@[::1]:22/x.git", "ssh://[::1]:22/x.git"),
+        ("git+ssh://git@host/x", "git+ssh://host/x"),
+        ("git@host:group/x.git", "host:group/x.git"),
+        ("user:token@host:group/x.git", "host:group/x.git"),
+        ("https:user:token@host/x", "host/x"),
+        ("helper::https://user:token@host/x", "helper::https://host/x"),
+        ("ext::ssh -i key user@host %S x", "ext::"),
+    ] {
+        assert_eq!(without_credentials(given), kept, "{given}");
+    }
+}
+
+#[test]
+fn an_address_without_credentials_stays_as_it_is() {
+    for address in [
+        "https://host/x.git",
+        "https://host/@scope/x.git",
+        "https://host:8443/a@b/x.git",
+        "ssh://[::1]/x",
+        "host:group/x.git",
+        "file:///srv/git/x.git",
+        "/srv/git@2/x.git",
+        "../x@y/z.git",
+        "",
+    ] {
+        assert_eq!(without_credentials(address), address);
+    }
+}
