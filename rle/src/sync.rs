@@ -62,10 +62,6 @@ impl Condvar {
         self.0.notify_all();
     }
 
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until it is notified or the time is over.
     pub(crate) fn wait_timeout<'a, T>(
         &self,

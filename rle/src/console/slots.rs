@@ -8,6 +8,9 @@ use super::text::{count_text, duration_text, escape_controls};
 use crate::record::SlotOutcome;
 use crate::run::{Progress, ProgressSnapshot};
 
+/// As good as no end of a wait, and within the clock's range.
+pub(super) const LONG: Duration = Duration::from_hours(24);
+
 /// The word for an outcome. A slot that was not begun counts as interrupted.
 pub(super) const fn word(outcome: &SlotOutcome) -> &'static str {
     match outcome {
@@ -131,8 +134,8 @@ impl RunningSlot {
     }
 
     pub(super) fn next_due(&self, interval: Duration) -> Instant {
-        // An interval beyond the clock's range is as good as a day.
-        self.last_due.checked_add(interval).unwrap_or(self.last_due + Duration::from_hours(24))
+        // An interval may be beyond the clock's range.
+        self.last_due.checked_add(interval).unwrap_or(self.last_due + LONG)
     }
 
     pub(super) fn end_text(&self, outcome: &SlotOutcome, now: Instant) -> String {

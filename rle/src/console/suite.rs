@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::environment;
-use super::slots::{RunningSlot, Tally, word};
+use super::slots::{LONG, RunningSlot, Tally, word};
 use crate::record::SlotOutcome;
 use crate::run::Progress;
 use crate::sync::{Condvar, Mutex};
@@ -187,7 +187,7 @@ impl Shared {
         while !state.closing {
             let now = Instant::now();
             let next = match view {
-                View::Lines(None) => None,
+                View::Lines(None) => now + LONG,
                 View::Lines(Some(interval)) => {
                     let slots = state.running.iter_mut();
                     let due = slots.filter_map(|slot| slot.due_line(now, interval));
@@ -200,21 +200,17 @@ impl Shared {
                         state = self.lock();
                         continue;
                     }
-                    state.running.iter().map(|slot| slot.next_due(interval)).min()
+                    let due = state.running.iter().map(|slot| slot.next_due(interval));
+                    due.min().unwrap_or(now + LONG)
                 }
                 #[cfg(feature = "cli")]
                 View::Bars => {
                     state.draw(now);
-                    Some(now + BAR_INTERVAL)
+                    now + BAR_INTERVAL
                 }
             };
-            state = match next {
-                None => self.changed.wait(state),
-                Some(next) => {
-                    let wait = next.saturating_duration_since(Instant::now());
-                    self.changed.wait_timeout(state, wait)
-                }
-            };
+            let wait = next.saturating_duration_since(Instant::now());
+            state = self.changed.wait_timeout(state, wait);
         }
     }
 }
