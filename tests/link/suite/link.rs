@@ -1,6 +1,7 @@
 //! Algorithms that other crates register.
 #![allow(clippy::unwrap_used, reason = "tests: what is missing may panic")]
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,12 @@ struct Ended {
     status: Option<i32>,
     stdout: String,
     stderr: String,
+}
+
+/// A program of this package; `cargo test` builds its examples beside the tests.
+fn program(name: &str) -> PathBuf {
+    let test = env::current_exe().unwrap();
+    test.parent().unwrap().with_file_name("examples").join(name)
 }
 
 fn run(program: &Path, directory: &Path, arguments: &[&str]) -> Ended {
@@ -48,7 +55,7 @@ fn found(export: &Path, record: &str, metric: &str) -> (Option<f64>, Vec<String>
 #[test]
 fn algorithms_of_two_libraries_run_without_being_named() {
     let directory = TempDir::new().unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_link-both"));
+    let program = &program("link-both");
     let ended = run(program, directory.path(), &["run", "--num-runs", "2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let export = directory.path().join("export");
@@ -60,7 +67,7 @@ fn algorithms_of_two_libraries_run_without_being_named() {
 #[test]
 fn a_program_times_the_stages_of_a_library() {
     let directory = TempDir::new().unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_link-stages"));
+    let program = &program("link-stages");
     let ended = run(program, directory.path(), &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let (steps, stages) = found(&directory.path().join("export"), "local_0", "steps");
@@ -71,11 +78,10 @@ fn a_program_times_the_stages_of_a_library() {
 #[test]
 fn the_list_is_in_the_order_of_the_sources() {
     let directory = TempDir::new().unwrap();
-    for (program, names) in [
-        (env!("CARGO_BIN_EXE_link-both"), ["Alpha", "Beta"]),
-        (env!("CARGO_BIN_EXE_link-stages"), ["Alpha", "Local"]),
-    ] {
-        let listed = run(Path::new(program), directory.path(), &["list"]).stdout;
+    for (program, names) in
+        [(program("link-both"), ["Alpha", "Beta"]), (program("link-stages"), ["Alpha", "Local"])]
+    {
+        let listed = run(&program, directory.path(), &["list"]).stdout;
         let places = names.map(|name| listed.find(name).expect(name));
         assert!(places.is_sorted(), "{listed}");
         assert!(listed.contains("rollout") && listed.contains("train"), "{listed}");
@@ -84,7 +90,7 @@ fn the_list_is_in_the_order_of_the_sources() {
 
 #[test]
 fn a_program_that_uses_no_library_is_told_what_to_do() {
-    let program = Path::new(env!("CARGO_BIN_EXE_link-forgotten"));
+    let program = &program("link-forgotten");
     for arguments in [&[][..], &["--dry-run"], &["status"]] {
         let said = refused(program, arguments);
         assert!(said.contains("this program has no algorithm"), "{said}");
@@ -104,7 +110,7 @@ fn assert_clash(program: &Path) {
 
 #[test]
 fn one_slug_in_two_libraries_stops_every_command() {
-    assert_clash(Path::new(env!("CARGO_BIN_EXE_link-clash")));
+    assert_clash(&program("link-clash"));
 }
 
 /// A release build has no debug assertions; without its optimisation it is quicker built.
@@ -112,7 +118,15 @@ fn one_slug_in_two_libraries_stops_every_command() {
 fn one_slug_in_two_libraries_is_found_without_debug_assertions_too() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plain");
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "--package", "link-suite", "--bin", "link-clash"])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "link-suite",
+            "--example",
+            "link-clash",
+        ])
         .args(["--config", "profile.dev.debug-assertions=false"])
         .args(["--config", "profile.dev.opt-level=0", "--config", "profile.dev.debug=0"])
         .args(["--config", "profile.dev.package.'*'.opt-level=0"])
@@ -122,5 +136,5 @@ fn one_slug_in_two_libraries_is_found_without_debug_assertions_too() {
         .output()
         .expect("the cargo that runs this test can be started");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    assert_clash(&target.join("debug/link-clash"));
+    assert_clash(&target.join("debug/examples/link-clash"));
 }
