@@ -103,10 +103,10 @@ fn spec_of_entry(entry: &AlgorithmEntry) -> AlgorithmSpec {
     } else {
         ConfigSource::Untyped(Value::object())
     };
-    let (name, slug) = (entry.name.to_owned(), entry.slug.to_owned());
+    let (name, slug) = (entry.name.into(), entry.slug.into());
     let mut spec = AlgorithmSpec::from_parts(name, slug, config, Arc::new(entry.run));
-    spec.flag = entry.flag.map(ToOwned::to_owned);
-    entry.doc.clone_into(&mut spec.doc);
+    spec.flag = entry.flag.map(Into::into);
+    spec.doc = entry.doc;
     spec.location = Some(entry.location);
     spec.type_id = Some((entry.type_id)());
     spec.requires = entry

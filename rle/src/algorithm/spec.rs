@@ -1,6 +1,7 @@
 //! An algorithm as the runner sees it, however it was declared.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -113,13 +114,13 @@ pub(crate) struct Prepare {
 #[derive(Clone)]
 #[must_use]
 pub struct AlgorithmSpec {
-    pub(crate) name: String,
-    pub(crate) slug: String,
-    pub(crate) flag: Option<String>,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) slug: Cow<'static, str>,
+    pub(crate) flag: Option<Cow<'static, str>>,
     pub(crate) config: ConfigSource,
     pub(crate) requires: Vec<Requirement>,
     pub(crate) prepare: Option<Arc<Prepare>>,
-    pub(crate) doc: String,
+    pub(crate) doc: &'static str,
     pub(crate) location: Option<Location>,
     pub(crate) type_id: Option<TypeId>,
     pub(crate) run: RunFn,
@@ -165,10 +166,15 @@ impl AlgorithmSpec {
 
     fn labelled(name: String, config: ConfigSource, run: RunFn) -> Self {
         let slug = Slug::text_from_label(&name);
-        Self::from_parts(name, slug, config, run)
+        Self::from_parts(name.into(), slug.into(), config, run)
     }
 
-    pub(crate) fn from_parts(name: String, slug: String, config: ConfigSource, run: RunFn) -> Self {
+    pub(crate) fn from_parts(
+        name: Cow<'static, str>,
+        slug: Cow<'static, str>,
+        config: ConfigSource,
+        run: RunFn,
+    ) -> Self {
         Self {
             name,
             slug,
@@ -176,7 +182,7 @@ impl AlgorithmSpec {
             config,
             requires: Vec::new(),
             prepare: None,
-            doc: String::new(),
+            doc: "",
             location: None,
             type_id: None,
             run,
@@ -187,13 +193,13 @@ impl AlgorithmSpec {
 
     /// Replaces the slug that the label gives.
     pub fn slug(mut self, slug: impl Into<String>) -> Self {
-        self.slug = slug.into();
+        self.slug = Cow::Owned(slug.into());
         self
     }
 
     /// Makes the algorithm depend on a flag of the suite (`run_ippo`, option `--run-ippo`).
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
-        self.flag = Some(flag.into());
+        self.flag = Some(Cow::Owned(flag.into()));
         self
     }
 

@@ -180,7 +180,7 @@ fn run_here(start: &Start, console: &SuiteConsole, stop: &Stop) -> (Vec<SlotOutc
 fn report(plan: &Plan, outcomes: Vec<SlotOutcome>, stop: &Stop) -> SuiteReport {
     let report = |(slot, outcome): (&PlannedSlot, SlotOutcome)| SlotReport {
         slot: slot.id.clone(),
-        name: plan.algorithm(slot).spec.name.clone(),
+        name: plan.algorithm(slot).spec.name.to_string(),
         outcome,
     };
     let interrupted = outcomes.contains(&SlotOutcome::Interrupted);

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::slice;
 
 use serde::Serialize;
 
@@ -89,11 +88,11 @@ fn suite_entries(
             origin,
         });
     }
-    let flags: BTreeSet<&String> = specs.iter().filter_map(|spec| spec.flag.as_ref()).collect();
+    let flags: BTreeSet<&str> = specs.iter().filter_map(|spec| spec.flag.as_deref()).collect();
     for flag in flags {
         let is_on = config.flags.get(flag).copied().unwrap_or(false);
-        let origin = origins.of(slice::from_ref(flag)).unwrap_or(DEFAULT).to_owned();
-        let key = vec![flag.clone()];
+        let origin = origins.of(&[flag.to_owned()]).unwrap_or(DEFAULT).to_owned();
+        let key = vec![flag.to_owned()];
         entries.push(Entry { table: Vec::new(), key, value: Value::from(is_on), origin });
     }
     // What stands above the tables comes first: TOML has it so.
@@ -130,7 +129,7 @@ fn algorithm_entries(config: &SuiteConfig, specs: &[AlgorithmSpec]) -> Result<Ve
     let mut entries = Vec::new();
     for (index, value) in plan::resolve_configs(config, specs, &selected)? {
         let spec = &specs[index];
-        let table = vec!["algorithm_configs".to_owned(), spec.slug.clone()];
+        let table = vec!["algorithm_configs".to_owned(), spec.slug.to_string()];
         let changes = plan::changes_of(index, specs, &overrides);
         let origins = origins_of_changes(&table, &changes);
         let mut entries_here = table_entries(&table, &value, &origins);

@@ -62,7 +62,7 @@ fn listed(spec: &AlgorithmSpec) -> ListedAlgorithm<'_> {
         config,
         fault,
         location: spec.location.map(|location| location.to_string()),
-        description: &spec.doc,
+        description: spec.doc,
     }
 }
 
@@ -76,7 +76,7 @@ fn text(specs: &[AlgorithmSpec], stages: &[&str]) -> String {
     for spec in specs {
         let place = spec.location.map_or(String::new(), |location| location.to_string());
         let flag = spec.flag.as_deref().unwrap_or("always selected");
-        table.row([&spec.name, &spec.slug, flag, &spec.doc, &place]);
+        table.row([&spec.name, &spec.slug, flag, spec.doc, &place]);
     }
     let mut text = table.render(stdout_width());
     text.push('\n');

@@ -81,9 +81,9 @@ pub(crate) fn find_algorithm(specs: &[AlgorithmSpec], word: &str) -> Result<usiz
             specs[second].described()
         ))),
         (None, _) => {
-            let known = specs.iter().flat_map(|spec| [spec.slug.as_str(), spec.name.as_str()]);
+            let known = specs.iter().flat_map(|spec| [&*spec.slug, &*spec.name]);
             let known: BTreeSet<&str> = known.collect();
-            let slugs = specs.iter().map(|spec| spec.slug.as_str());
+            let slugs = specs.iter().map(|spec| &*spec.slug);
             let hint = near_match::nearest(word, known).map_or_else(
                 || near_match::hint_or_list(word, slugs),
                 |near| format!("; did you mean `{near}`?"),
@@ -134,8 +134,8 @@ pub(crate) fn selected_algorithms(
         _ if config.selection.just_vis => Ok(Vec::new()),
         Some(words) => select_named(words, specs),
         None => {
-            let is_on = |flag: &String| config.flags.get(flag).copied().unwrap_or(false);
-            let is_selected = |spec: &AlgorithmSpec| spec.flag.as_ref().is_none_or(is_on);
+            let is_on = |flag: &str| config.flags.get(flag).copied().unwrap_or(false);
+            let is_selected = |spec: &AlgorithmSpec| spec.flag.as_deref().is_none_or(is_on);
             Ok((0..specs.len()).filter(|&index| is_selected(&specs[index])).collect())
         }
     }

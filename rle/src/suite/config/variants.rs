@@ -29,8 +29,9 @@ pub(crate) fn expand<'a>(
             .map_err(|error| fault(error.to_string()))?;
         let base = &specs[base];
         let mut spec = base.clone();
-        spec.name.clone_from(name);
-        spec.slug = variant.slug.clone().unwrap_or_else(|| Slug::text_from_label(name));
+        spec.name = name.clone().into();
+        let slug = variant.slug.clone().unwrap_or_else(|| Slug::text_from_label(name));
+        spec.slug = slug.into();
         Slug::new(spec.slug.clone()).map_err(|error| fault(error.to_string()))?;
         if let Some(other) = all.iter().find(|other| other.slug == spec.slug) {
             return Err(fault(format!(
@@ -43,7 +44,7 @@ pub(crate) fn expand<'a>(
             return Err(fault("an algorithm has that very name".to_owned()));
         }
         spec.variant = Some(Box::new(VariantOf {
-            algorithm: base.slug.clone(),
+            algorithm: base.slug.to_string(),
             change: AlgorithmOverride {
                 algorithm: name.clone(),
                 origin: variant.origin.clone(),
@@ -72,7 +73,10 @@ mod tests {
         let specs = specs();
         let all = expand(&specs, &config.variants).map_err(|error| error.to_string())?;
         let all = all.into_owned().into_iter();
-        Ok(all.map(|spec| (spec.name, spec.slug, spec.flag)).collect())
+        let texts = |spec: AlgorithmSpec| {
+            (spec.name.into_owned(), spec.slug.into_owned(), spec.flag.map(Into::into))
+        };
+        Ok(all.map(texts).collect())
     }
 
     fn config(name: &str, algorithm: &str) -> SuiteConfig {

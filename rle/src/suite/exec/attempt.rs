@@ -56,7 +56,7 @@ pub(in crate::suite) fn first_head(
             hash: slot.identity.hash().to_owned(),
         },
         algorithm: RecordedAlgorithm {
-            name: algorithm.spec.name.clone(),
+            name: algorithm.spec.name.to_string(),
             slug: algorithm.slug.to_string(),
             config: algorithm.config.clone(),
         },

@@ -25,7 +25,7 @@ fn run_config(plan: &Plan, slot: &PlannedSlot) -> Value {
     let facts = &plan.facts;
     let seeds = slot.seeds.by_domain().iter();
     Value::from_iter([
-        ("algorithm", Value::from(algorithm.spec.name.clone())),
+        ("algorithm", Value::from(algorithm.spec.name.to_string())),
         ("slug", Value::from(slot.id.slug().to_string())),
         ("run_idx", Value::from(slot.id.run_idx())),
         ("seed", Value::from(slot.seeds.learner())),
@@ -54,7 +54,7 @@ impl RunLog {
         let run = LoggedRun {
             project: log.project.clone(),
             name: log.name.clone(),
-            group: plan.algorithm(slot).spec.name.clone(),
+            group: plan.algorithm(slot).spec.name.to_string(),
             slug: slot.id.slug().clone(),
             run_idx: slot.id.run_idx(),
             config: run_config(plan, slot),

@@ -315,7 +315,7 @@ impl<'a> SlotRunner<'a> {
                 required_paths(&self.plan.facts.export_dir, &algorithm.requirements),
                 progress.clone(),
             ),
-            name: algorithm.spec.name.clone(),
+            name: algorithm.spec.name.to_string(),
             slot: slot.id.clone(),
             seeds: slot.seeds.clone(),
             config: algorithm.config.clone(),
